@@ -1,0 +1,378 @@
+//! A small API to write an adapter in: a handler per operation, sessions kept apart.
+//!
+//! ```no_run
+//! use proofmark_protocol::{Adapter, Failure};
+//! use serde_json::json;
+//!
+//! # async fn start() -> std::io::Result<()> {
+//! Adapter::new("my-build", "1.0.0", "rust", |_open| Ok(()))
+//!     .claims("sage.utils")
+//!     .on("utils.sha256", async |_context, args| match args["text"].as_str() {
+//!         Some(text) => Ok(json!(format!("… of {text}"))),
+//!         None => Err(Failure::broken("`text` must be a string")),
+//!     })
+//!     .serve_stdio()
+//!     .await
+//! # }
+//! ```
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Notify, oneshot};
+
+use crate::message::{
+    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, Open, Reply, RpcError, push_error,
+    push_notification, push_request, push_result,
+};
+use crate::{FrameError, LineReader, MAX_LINE, PROTOCOL, stdio};
+
+/// Why an operation gave no value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The contract's own error, flat: `code`, `message`, `name` and the code's properties.
+    Contract(Map<String, Value>),
+    /// The adapter could not carry the call out. Never read as a legal rejection.
+    Adapter(RpcError),
+}
+
+impl Failure {
+    /// The adapter itself is at fault: a bad argument that no contract speaks of, a lost session.
+    pub fn broken(message: impl Into<String>) -> Self {
+        Self::Adapter(RpcError::new(RpcError::ADAPTER, message))
+    }
+}
+
+type Handling = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
+type Handler<S> = Arc<dyn Fn(Context<S>, Value) -> Handling + Send + Sync>;
+type Opener<S> = Box<dyn Fn(&Open) -> Result<S, String> + Send + Sync>;
+
+/// An adapter in the making: who the subject is, what it claims, a handler for each operation.
+/// `S` is what the handlers keep for one session.
+pub struct Adapter<S> {
+    about: HelloReply,
+    open: Opener<S>,
+    handlers: HashMap<String, Handler<S>>,
+}
+
+impl<S: Send + Sync + 'static> Adapter<S> {
+    /// `open` makes the state of a session from its script.
+    pub fn new(
+        name: &str,
+        version: &str,
+        language: &str,
+        open: impl Fn(&Open) -> Result<S, String> + Send + Sync + 'static,
+    ) -> Self {
+        let about = HelloReply {
+            protocol: PROTOCOL,
+            name: name.to_owned(),
+            version: version.to_owned(),
+            language: language.to_owned(),
+            contracts: Vec::new(),
+            options: Map::new(),
+            hooks: Vec::new(),
+        };
+        Self { about, open: Box::new(open), handlers: HashMap::new() }
+    }
+
+    /// Claims a contract: the harness runs its cases.
+    #[must_use]
+    pub fn claims(mut self, contract: &str) -> Self {
+        self.about.contracts.push(contract.to_owned());
+        self
+    }
+
+    /// Says that the operations of a test hook are there.
+    #[must_use]
+    pub fn has_hook(mut self, hook: &str) -> Self {
+        self.about.hooks.push(hook.to_owned());
+        self
+    }
+
+    /// Answers an operation. A later handler for the same one takes the earlier one's place.
+    #[must_use]
+    pub fn on<F>(mut self, operation: &str, handler: impl Fn(Context<S>, Value) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Value, Failure>> + Send + 'static,
+    {
+        let handler: Handler<S> = Arc::new(move |context, args| Box::pin(handler(context, args)));
+        self.handlers.insert(operation.to_owned(), handler);
+        self
+    }
+
+    /// Puts `wrap` around the handler of an operation, so that it can change what goes in and out.
+    /// An operation without a handler stays without.
+    #[must_use]
+    pub fn around<F>(mut self, operation: &str, wrap: impl Fn(Context<S>, Value, Inner<S>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Value, Failure>> + Send + 'static,
+    {
+        if let Some(handler) = self.handlers.remove(operation) {
+            return self.on(operation, move |context, args| wrap(context, args, Inner(Arc::clone(&handler))));
+        }
+        self
+    }
+
+    /// Serves on this process's stdin and stdout until `shutdown` or the end of input.
+    pub async fn serve_stdio(self) -> io::Result<()> {
+        let (input, output) = stdio::open()?;
+        self.serve(input, output).await
+    }
+
+    /// Serves on any pair of streams until `shutdown` or the end of input.
+    pub async fn serve(self, input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+        let outbox = Arc::new(Outbox::default());
+        let mut served = Served { adapter: self, sessions: HashMap::new(), outbox: Arc::clone(&outbox) };
+        let mut lines = LineReader::new(input, MAX_LINE);
+        let reading = async {
+            loop {
+                match lines.next_line().await {
+                    Ok(Some(line)) => {
+                        if served.take(line) == Next::Stop {
+                            return Ok(());
+                        }
+                    }
+                    Ok(None) | Err(FrameError::HalfALine { .. }) => return Ok(()),
+                    Err(FrameError::Io(fault)) => return Err(fault),
+                    Err(fault @ FrameError::TooLong { .. }) => {
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, fault.to_string()));
+                    }
+                }
+            }
+        };
+        let mut writing = std::pin::pin!(outbox.pump(&mut output));
+        let ended = tokio::select! {
+            ended = reading => ended,
+            lost = &mut writing => return lost,
+        };
+        // The answer to `shutdown` may still be on its way.
+        outbox.finish();
+        writing.await?;
+        ended
+    }
+}
+
+/// The handler that [`Adapter::around`] wraps.
+pub struct Inner<S>(Handler<S>);
+
+impl<S> Inner<S> {
+    pub async fn call(&self, context: Context<S>, args: Value) -> Result<Value, Failure> {
+        (self.0)(context, args).await
+    }
+}
+
+#[derive(PartialEq)]
+enum Next {
+    GoOn,
+    Stop,
+}
+
+/// Lines on their way out. Written in one piece whenever the pipe takes them, so that a burst of
+/// answers costs one write.
+#[derive(Default)]
+struct Outbox {
+    lines: Mutex<Vec<u8>>,
+    filled: Notify,
+    finished: AtomicBool,
+    asked: Mutex<Asked>,
+}
+
+/// Calls of fakes that wait for the harness's answer.
+#[derive(Default)]
+struct Asked {
+    next: i64,
+    waiting: HashMap<i64, oneshot::Sender<Result<Value, RpcError>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl Outbox {
+    fn push(&self, add: impl FnOnce(&mut Vec<u8>)) {
+        add(&mut lock(&self.lines));
+        self.filled.notify_one();
+    }
+
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *lock(&self.lines))
+    }
+
+    /// Lets [`Self::pump`] end once everything is written.
+    fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+        self.filled.notify_one();
+    }
+
+    async fn pump(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        loop {
+            self.filled.notified().await;
+            let finished = self.finished.load(Ordering::Acquire);
+            let lines = self.take();
+            output.write_all(&lines).await?;
+            output.flush().await?;
+            if finished {
+                return Ok(());
+            }
+        }
+    }
+}
+
+struct Served<S> {
+    adapter: Adapter<S>,
+    sessions: HashMap<String, Arc<S>>,
+    outbox: Arc<Outbox>,
+}
+
+impl<S: Send + Sync + 'static> Served<S> {
+    fn take(&mut self, line: &[u8]) -> Next {
+        match Incoming::parse(line) {
+            Ok(Incoming::Request { id, method, params }) => return self.request(id, &method, params),
+            Ok(Incoming::Answer { id, outcome }) => {
+                if let Id::Number(number) = id
+                    && let Some(waiting) = lock(&self.outbox.asked).waiting.remove(&number)
+                {
+                    // The call that asked may be gone with its session; then nobody needs the answer.
+                    let _gone = waiting.send(outcome);
+                }
+            }
+            Ok(Incoming::Notification { .. }) => {}
+            Err(fault) => {
+                let error = RpcError::new(RpcError::PARSE, fault.to_string());
+                self.outbox.push(|out| push_error(out, None, &error));
+            }
+        }
+        Next::GoOn
+    }
+
+    fn request(&mut self, id: Id, method: &str, params: Value) -> Next {
+        let answer = match method {
+            "hello" => self.hello(params),
+            "open" => self.open(params),
+            "call" => match self.call(&id, params) {
+                Ok(()) => return Next::GoOn,
+                Err(error) => Err(error),
+            },
+            "close" => parsed::<Close>(params).and_then(|close| match self.sessions.remove(&close.session) {
+                Some(_) => Ok(Value::Null),
+                None => Err(no_session(&close.session)),
+            }),
+            "shutdown" => Ok(Value::Null),
+            other => Err(RpcError::new(RpcError::NOT_IMPLEMENTED, format!("no method `{other}`"))),
+        };
+        self.outbox.push(|out| match &answer {
+            Ok(result) => push_result(out, &id, result),
+            Err(error) => push_error(out, Some(&id), error),
+        });
+        if method == "shutdown" { Next::Stop } else { Next::GoOn }
+    }
+
+    fn hello(&self, params: Value) -> Result<Value, RpcError> {
+        let hello: Hello = parsed(params)?;
+        if hello.protocol != PROTOCOL {
+            let message = format!("protocol {} is not spoken here; this adapter speaks {PROTOCOL}", hello.protocol);
+            return Err(RpcError::new(RpcError::INVALID_PARAMS, message));
+        }
+        serde_json::to_value(&self.adapter.about).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault.to_string()))
+    }
+
+    fn open(&mut self, params: Value) -> Result<Value, RpcError> {
+        let open: Open = parsed(params)?;
+        if self.sessions.contains_key(&open.session) {
+            return Err(RpcError::new(RpcError::INVALID_PARAMS, format!("session `{}` is open already", open.session)));
+        }
+        let state = (self.adapter.open)(&open).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault))?;
+        self.sessions.insert(open.session, Arc::new(state));
+        Ok(json!({}))
+    }
+
+    fn call(&self, id: &Id, params: Value) -> Result<(), RpcError> {
+        let call: Call = parsed(params)?;
+        let state = self.sessions.get(&call.session).ok_or_else(|| no_session(&call.session))?;
+        let handler = self.adapter.handlers.get(&call.operation).ok_or_else(|| {
+            RpcError::new(RpcError::NOT_IMPLEMENTED, format!("operation `{}` is not implemented", call.operation))
+        })?;
+        let outbox = Arc::clone(&self.outbox);
+        let context = Context {
+            state: Arc::clone(state),
+            session: call.session.into(),
+            call: id.clone(),
+            outbox: Arc::clone(&self.outbox),
+        };
+        let (handling, id) = (handler(context, call.args), id.clone());
+        tokio::spawn(async move {
+            let outcome = handling.await;
+            outbox.push(|out| match outcome {
+                Ok(value) => push_result(out, &id, &Reply::Value(value)),
+                Err(Failure::Contract(error)) => push_result(out, &id, &Reply::Error(error)),
+                Err(Failure::Adapter(error)) => push_error(out, Some(&id), &error),
+            });
+        });
+        Ok(())
+    }
+}
+
+fn no_session(name: &str) -> RpcError {
+    RpcError::new(RpcError::INVALID_PARAMS, format!("session `{name}` is not open"))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, RpcError> {
+    serde_json::from_value(params).map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))
+}
+
+/// What a handler has at hand: its session's state, and the way back to the harness.
+pub struct Context<S> {
+    state: Arc<S>,
+    session: Arc<str>,
+    call: Id,
+    outbox: Arc<Outbox>,
+}
+
+impl<S> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            session: Arc::clone(&self.session),
+            call: self.call.clone(),
+            outbox: Arc::clone(&self.outbox),
+        }
+    }
+}
+
+impl<S> Context<S> {
+    pub fn state(&self) -> &Arc<S> {
+        &self.state
+    }
+
+    /// Calls a collaborator that the harness stands in for.
+    pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
+        let (sender, receiver) = oneshot::channel();
+        let id = {
+            let mut asked = lock(&self.outbox.asked);
+            asked.next += 1;
+            let id = asked.next;
+            asked.waiting.insert(id, sender);
+            id
+        };
+        let request =
+            FakeCall { session: self.session.to_string(), fake: fake.to_owned(), method: method.to_owned(), args };
+        self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
+        let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
+        match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
+            Ok(Reply::Value(value)) => Ok(value),
+            Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
+            Err(fault) => Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}"))),
+        }
+    }
+
+    /// Sends an item of this call's stream or log.
+    pub fn emit(&self, item: Value) {
+        let event = Event { session: self.session.to_string(), call: self.call.clone(), item };
+        self.outbox.push(|out| push_notification(out, "event", &event));
+    }
+}
