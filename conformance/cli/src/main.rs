@@ -1,1 +1,68 @@
-fn main() {}
+//! `proofmark`: certifies any implementation of a set of contracts. One file per subcommand.
+
+mod certify;
+mod exit;
+mod lint;
+mod list;
+mod run;
+mod show;
+mod subject;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::{Exit, Failed};
+
+/// Certifies implementations of agent-system contracts, bit for bit.
+///
+/// Exit codes: 0 it holds, 1 it does not, 2 it could not be determined.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Certify(certify::CertifyArgs),
+    Run(run::RunArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Lint(lint::LintArgs),
+    Subject(subject::SubjectArgs),
+}
+
+fn main() -> ExitCode {
+    proofmark_suite::subject::orphans::adopt();
+    let arguments = Arguments::parse();
+    let mut out = anstream::stdout().lock();
+    let outcome = match &arguments.command {
+        Command::Certify(args) => certify::certify(args, &mut out),
+        Command::Run(args) => run::run(args, &mut out),
+        Command::List(args) => list::list(args, &mut out),
+        Command::Show(args) => show::show(args, &mut out),
+        Command::Lint(args) => lint::lint(args, &mut out),
+        // It owns stdout from here on.
+        Command::Subject(args) => {
+            drop(out);
+            return subject::subject(args);
+        }
+    };
+    let outcome = outcome.and_then(|exit| {
+        out.flush()?;
+        Ok(exit)
+    });
+    match outcome {
+        Ok(exit) => exit.into(),
+        // Whoever read stdout has seen enough.
+        Err(Failed::Output(fault)) if fault.kind() == std::io::ErrorKind::BrokenPipe => Exit::Holds.into(),
+        Err(fault) => {
+            // With stderr gone too, the exit code still tells.
+            let _deaf = writeln!(anstream::stderr(), "proofmark: {fault}");
+            Exit::Undetermined.into()
+        }
+    }
+}

@@ -1,1 +1,25 @@
-//! To come.
+//! The conformance suite: what the contracts promise, the cases that show it, and the runner that
+//! drives a subject through them.
+//!
+//! The way of a case: a fixture or a narrative is read into a [`case::Case`] ([`suite::Suite::load`]),
+//! selected ([`select`]), executed on a process of the subject ([`run`]), judged against its patterns
+//! ([`matcher`]) and summed up per requirement and contract ([`verdict`]).
+//!
+//! Nothing here calls a reference implementation: what is right stands in `features/` and `fixtures/`.
+
+pub mod case;
+pub mod gherkin;
+pub mod ledger;
+mod load;
+pub mod matcher;
+mod problem;
+pub mod run;
+pub mod select;
+pub mod subject;
+pub mod suite;
+pub mod verdict;
+
+pub use load::source::{SourceError, SuiteFiles};
+pub use problem::{Location, Problem, nearest};
+pub use subject::connection::Ask;
+pub use suite::Suite;

@@ -1,0 +1,52 @@
+//! Exit codes, and why a command could not do its work.
+
+use std::io;
+use std::process::ExitCode;
+
+use proofmark_suite::run::RunError;
+use proofmark_suite::select::SelectError;
+use proofmark_suite::{Problem, SourceError};
+
+/// What a command found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: it holds.
+    Holds,
+    /// 1: it does not.
+    DoesNotHold,
+    /// 2: it could not be determined (usage, harness or environment).
+    Undetermined,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Holds => 0,
+            Exit::DoesNotHold => 1,
+            Exit::Undetermined => 2,
+        })
+    }
+}
+
+/// Why nothing could be determined.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failed {
+    #[error("the suite is broken:\n{}", lines(.0))]
+    BrokenSuite(Vec<Problem>),
+    #[error(transparent)]
+    NoSuite(#[from] SourceError),
+    #[error(transparent)]
+    Selection(#[from] SelectError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("{0}")]
+    Usage(String),
+    #[error("interrupted; what had been found out is above")]
+    Interrupted,
+    #[error("the output cannot be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,239 @@
+//! `proofmark run`: some or all cases, and what came of them. Also the road that `certify` takes.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use proofmark_report::failure::{Rerun, quoted};
+use proofmark_report::progress::Progress;
+use proofmark_report::{failure, json, summary};
+use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
+use proofmark_suite::select::Selection;
+use proofmark_suite::subject::{Patience, SubjectCommand};
+use proofmark_suite::verdict::{ContractResult, RunOutcome};
+use proofmark_suite::{Suite, SuiteFiles};
+
+use crate::exit::{Exit, Failed};
+
+/// Run cases against a subject: the built-in reference, or any command after `--`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) subject: SubjectChoice,
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubjectChoice {
+    /// The built-in subject.
+    #[arg(value_name = "SUBJECT")]
+    built_in: Option<BuiltIn>,
+    /// The command that starts a subject's adapter.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BuiltIn {
+    Reference,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Filters {
+    /// Only the cases of this contract. May be given several times.
+    #[arg(long, value_name = "ID")]
+    contract: Vec<String>,
+    /// Only the cases whose name or id matches. May be given several times.
+    #[arg(long, value_name = "GLOB")]
+    case: Vec<String>,
+    /// Only the cases that show this requirement. May be given several times.
+    #[arg(long, value_name = "ID")]
+    requirement: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// How many processes of the subject work at a time [default: one for each core, at most 8].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// How many cases are under way in one process.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    window: u16,
+    /// Shuffle the order of the cases. Verdicts do not depend on it.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long a subject may take for one answer.
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    timeout: u64,
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) suite: SuiteChoice,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SuiteChoice {
+    /// A folder with `fixtures/` and `features/`, in place of the ones inside this program.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) suite: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Human,
+    Json,
+}
+
+impl SuiteChoice {
+    pub(crate) fn load(&self) -> Result<Suite, Failed> {
+        let files = match &self.suite {
+            Some(folder) => SuiteFiles::in_folder(folder)?,
+            None => SuiteFiles::embedded(),
+        };
+        Suite::load(&files).map_err(Failed::BrokenSuite)
+    }
+}
+
+impl SubjectChoice {
+    pub(crate) fn is_given(&self) -> bool {
+        self.built_in.is_some() || !self.command.is_empty()
+    }
+
+    /// The reference is this same program, driven as a process like any other.
+    fn command(&self) -> Result<SubjectCommand, Failed> {
+        match (self.command.split_first(), self.built_in) {
+            (Some(_), Some(_)) => Err(Failed::Usage("give either `reference` or a command after `--`, not both".to_owned())),
+            (Some((program, args)), None) => {
+                let words: Vec<String> = self.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+                Ok(SubjectCommand { program: program.clone(), args: args.to_vec(), shown: words.join(" ") })
+            }
+            (None, _) => {
+                let program = std::env::current_exe()
+                    .map_err(|fault| Failed::Usage(format!("this program cannot find itself to start the reference: {fault}")))?;
+                Ok(SubjectCommand { program: program.into(), args: vec!["subject".into()], shown: "proofmark subject".to_owned() })
+            }
+        }
+    }
+
+    fn rerun(&self, command: &SubjectCommand, how: &How) -> Rerun {
+        let subject = if self.command.is_empty() { "reference".to_owned() } else { format!("-- {}", command.shown) };
+        let options = how.suite.suite.as_ref().map(|folder| format!("--suite {}", quoted(&folder.to_string_lossy())));
+        Rerun { subject, options: options.unwrap_or_default() }
+    }
+}
+
+/// Writes the report to `out`; progress goes to stderr.
+pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let holds = |outcome: &RunOutcome, _: &[ContractResult<'_>]| outcome.all_passed();
+    drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, out)
+}
+
+/// How much of the contracts a report shows.
+#[derive(PartialEq)]
+pub(crate) enum Shown {
+    /// Failures and totals.
+    Cases,
+    /// Also a line for each contract and requirement.
+    Contracts,
+}
+
+/// Runs the selected cases, reports, and lets `holds` decide.
+pub(crate) fn drive(
+    subject: &SubjectChoice,
+    filters: &Filters,
+    how: &How,
+    shown: Shown,
+    holds: impl Fn(&RunOutcome, &[ContractResult<'_>]) -> bool,
+    out: &mut dyn Write,
+) -> Result<Exit, Failed> {
+    let suite = how.suite.load()?;
+    let selection = Selection {
+        contracts: filters.contract.clone(),
+        cases: filters.case.clone(),
+        requirements: filters.requirement.clone(),
+    };
+    let cases = selection.of(&suite)?;
+    let command = subject.command()?;
+    let mut options = RunOptions {
+        window: usize::from(how.window),
+        seed: how.seed,
+        patience: Patience { call: Duration::from_millis(how.timeout), ..Patience::default() },
+        kill_orphans: true,
+        ..RunOptions::default()
+    };
+    if let Some(jobs) = how.jobs {
+        options.jobs = usize::from(jobs);
+    }
+    let cancel = Cancel::default();
+    cancel_on_signal(cancel.clone());
+
+    let started = Instant::now();
+    let mut progress = Progress::new(cases.len());
+    let outcome = run_cases(&suite, cases, &command, &options, &cancel, |event| progress.on_event(event));
+    progress.finish();
+    let outcome = outcome?;
+    let elapsed = started.elapsed();
+    let contracts = outcome.judge(&suite);
+    let holds = !outcome.interrupted && holds(&outcome, &contracts);
+
+    match how.format {
+        Format::Json => {
+            let report = json::report(&suite, &outcome, &contracts, holds, elapsed);
+            serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        Format::Human => {
+            failure::write_all(out, &suite, &outcome.results, &subject.rerun(&command, how))?;
+            if let Some(subject) = &outcome.subject {
+                let claims = subject.contracts.join(", ");
+                writeln!(out, "{} {} ({}) claims {}\n", subject.name, subject.version, subject.language, if claims.is_empty() { "nothing" } else { &claims })?;
+            }
+            if shown == Shown::Contracts {
+                summary::write_contracts(out, &contracts)?;
+            }
+            summary::write_faults(out, &outcome)?;
+            summary::write_totals(out, &outcome, elapsed)?;
+        }
+    }
+    if outcome.interrupted {
+        return Err(Failed::Interrupted);
+    }
+    Ok(if holds { Exit::Holds } else { Exit::DoesNotHold })
+}
+
+/// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.
+fn cancel_on_signal(cancel: Cancel) {
+    let wait = async move {
+        let interrupted = tokio::signal::ctrl_c();
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let Ok(mut terminated) = signal(SignalKind::terminate()) else { return };
+            tokio::select! {
+                _ = interrupted => {}
+                _ = terminated.recv() => {}
+            }
+        }
+        #[cfg(not(unix))]
+        let _fault = interrupted.await;
+        cancel.cancel();
+    };
+    std::thread::spawn(|| {
+        // Without it a signal ends the program at once, as it would any other.
+        if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            runtime.block_on(wait);
+        }
+    });
+}
+
+impl Filters {
+    /// Every case of these contracts, or of all when there are none.
+    pub(crate) fn of_contracts(contracts: &[String]) -> Self {
+        Self { contract: contracts.to_vec(), case: Vec::new(), requirement: Vec::new() }
+    }
+}

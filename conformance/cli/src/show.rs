@@ -1,0 +1,171 @@
+//! `proofmark show`: a case or a requirement, with all that belongs to it.
+
+use std::io::Write;
+
+use proofmark_report::style::{QUIET, STRONG, styled};
+use proofmark_suite::case::{Action, CallStep, Case, FileExpected, FileGiven};
+use proofmark_suite::ledger::{Basis, Contract, Requirement};
+use proofmark_suite::{Suite, nearest};
+use serde_json::{Map, Value, json};
+
+use crate::exit::{Exit, Failed};
+use crate::run::SuiteChoice;
+
+/// Print a case, a requirement or a contract: its text, its source, its cases and goldens.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// Such as CHRONICLE-001, sage.chronicle, or sage.chronicle/append/round-trip.
+    id: String,
+    #[command(flatten)]
+    suite: SuiteChoice,
+}
+
+pub(crate) fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let suite = args.suite.load()?;
+    if let Some(case) = suite.case(&args.id) {
+        show_case(out, &suite, case)?;
+    } else if let Some((contract, requirement)) = suite.requirement(&args.id) {
+        show_requirement(out, &suite, contract, requirement)?;
+    } else if let Some(contract) = suite.contract(&args.id) {
+        show_contract(out, &suite, contract)?;
+    } else {
+        let names = suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]);
+        let contracts = suite.contracts.iter().map(|contract| contract.id.as_str());
+        let ids = suite.contracts.iter().flat_map(|contract| &contract.requirements).map(|requirement| requirement.id.as_str());
+        let hint = nearest(&args.id, names.chain(contracts).chain(ids)).map(|name| format!(" (did you mean `{name}`?)"));
+        return Err(Failed::Usage(format!(
+            "nothing has the id `{}`{}; `proofmark list cases`, `list requirements` and `list contracts` show what there is",
+            args.id,
+            hint.unwrap_or_default()
+        )));
+    }
+    Ok(Exit::Holds)
+}
+
+fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Result<(), Failed> {
+    writeln!(out, "{}  {}", styled(STRONG, &contract.id), contract.title)?;
+    field(out, "text", &contract.text)?;
+    field(out, "ledger", &contract.at)?;
+    for operation in &contract.operations {
+        field(out, "operation", operation)?;
+    }
+    for (hook, operations) in &contract.hooks {
+        field(out, "hook", format_args!("{hook}: {}", operations.join(", ")))?;
+    }
+    for requirement in &contract.requirements {
+        let cases = suite.cases_showing(&requirement.id).count();
+        writeln!(out, "  {}  {:<6}  {}  {}", requirement.id, requirement.level, requirement.sentence, styled(QUIET, format_args!("[{cases} cases]")))?;
+    }
+    Ok(())
+}
+
+fn show_requirement(out: &mut dyn Write, suite: &Suite, contract: &Contract, requirement: &Requirement) -> Result<(), Failed> {
+    writeln!(out, "{}  {}", styled(STRONG, &requirement.id), requirement.sentence)?;
+    field(out, "contract", &contract.id)?;
+    field(out, "level", requirement.level)?;
+    let basis = match requirement.basis {
+        Basis::Contract => "contract",
+        Basis::Interpretation => "interpretation: checked and reported, never decides",
+    };
+    field(out, "basis", basis)?;
+    field(out, "source", format_args!("{}: {}", contract.text, requirement.source))?;
+    if let Some(reason) = &requirement.reason {
+        field(out, "reason", reason)?;
+    }
+    if let Some(reason) = &requirement.excluded {
+        field(out, "excluded", reason)?;
+    }
+    field(out, "ledger", &requirement.at)?;
+    for case in suite.cases_showing(&requirement.id) {
+        writeln!(out)?;
+        show_case(out, suite, case)?;
+    }
+    Ok(())
+}
+
+fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Failed> {
+    writeln!(out, "{}", styled(STRONG, &case.name))?;
+    field(out, "why", &case.why)?;
+    for id in &case.shows {
+        let sentence = suite.requirement(id).map_or("", |(_, requirement)| &requirement.sentence);
+        field(out, "shows", format_args!("{id}  {sentence}"))?;
+    }
+    field(out, "origin", &case.origin)?;
+    field(out, "at", &case.at)?;
+    for need in &case.needs {
+        field(out, "needs", format_args!("the test hook {need}"))?;
+    }
+    for alias in &case.aliases {
+        field(out, "was", alias)?;
+    }
+    let given = &case.given;
+    field(out, "clock", format_args!("{} + {} ms", given.clock.start, given.clock.step_ms))?;
+    if !given.random.ints.is_empty() || !given.random.floats.is_empty() {
+        field(out, "random", format_args!("ints {:?}, floats {:?}", given.random.ints, given.random.floats))?;
+    }
+    for (path, file) in &given.files {
+        field(out, "file", format_args!("{path} {}", given_file(file)))?;
+    }
+    for (fake, script) in &given.fakes {
+        field(out, "fake", format_args!("{fake} {script}"))?;
+    }
+    for (number, step) in case.steps.iter().enumerate() {
+        let words = step.words.as_deref().map(|words| format!("  {words}")).unwrap_or_default();
+        writeln!(out, "  {}{}", styled(QUIET, format_args!("step {}", number + 1)), styled(QUIET, words))?;
+        match &step.action {
+            Action::Call(call) => show_call(out, call)?,
+            Action::Together(calls) => {
+                writeln!(out, "    together:")?;
+                calls.iter().try_for_each(|call| show_call(out, call))?;
+            }
+            Action::Kill { process } => writeln!(out, "    kill process {process}")?,
+            Action::Write(files) => {
+                for (path, file) in files {
+                    writeln!(out, "    write {path} {}", given_file(file))?;
+                }
+            }
+            Action::Leaves(files) => {
+                for (path, file) in files {
+                    writeln!(out, "    leaves {path} {}", expected_file(file))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
+    let process = if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
+    writeln!(out, "    call {} {}{process}", call.operation, call.args)?;
+    for (index, outcome) in call.expect.iter().enumerate() {
+        writeln!(out, "    {}{}", if index == 0 { "" } else { "or " }, outcome.to_value())?;
+    }
+    for ask in &call.asks {
+        writeln!(out, "    asks {}", ask.source)?;
+    }
+    Ok(())
+}
+
+fn given_file(file: &FileGiven) -> Value {
+    match file {
+        FileGiven::Text(text) => json!({"text": text}),
+        FileGiven::Symlink(target) => json!({"symlink": target}),
+        FileGiven::Folder => json!({"folder": true}),
+    }
+}
+
+fn expected_file(file: &FileExpected) -> Value {
+    match file {
+        FileExpected::Absent => Value::Null,
+        FileExpected::Text(text) => json!({"text": text}),
+        FileExpected::Lines { prefix, ndjson } => {
+            let prefix = prefix.iter().map(|prefix| ("prefix".to_owned(), Value::from(prefix.as_str())));
+            let ndjson = ndjson.iter().map(|pattern| ("ndjson".to_owned(), pattern.source.clone()));
+            Value::Object(prefix.chain(ndjson).collect::<Map<_, _>>())
+        }
+    }
+}
+
+fn field(out: &mut dyn Write, label: &str, text: impl std::fmt::Display) -> Result<(), Failed> {
+    Ok(writeln!(out, "  {} {text}", styled(QUIET, format_args!("{label:<9}")))?)
+}

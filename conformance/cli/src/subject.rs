@@ -1,0 +1,29 @@
+//! `proofmark subject`: the reference speaking the protocol on stdin and stdout.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use crate::exit::Exit;
+
+/// Be a subject on stdin and stdout: the reference, for `--` of another run or to try the protocol by hand.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubjectArgs {
+    /// Be wrong on purpose, in the way of this name.
+    #[arg(long, hide = true, value_name = "NAME")]
+    adversary: Option<String>,
+}
+
+pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
+    let served = match &args.adversary {
+        Some(name) => proofmark_adversaries::serve(name),
+        None => proofmark_reference::serve_stdio(),
+    };
+    match served {
+        Ok(()) => Exit::Holds.into(),
+        Err(fault) => {
+            // With stderr gone too, the exit code still tells.
+            let _deaf = writeln!(std::io::stderr(), "proofmark subject: {fault}");
+            Exit::Undetermined.into()
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A failure, told so that its reader needs nothing else.
+
+use std::io::{self, Write};
+
+use proofmark_suite::Suite;
+use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
+use serde_json::Value;
+
+use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
+
+/// How to run a case alone: what stands before and after the case's name.
+#[derive(Debug, Clone)]
+pub struct Rerun {
+    /// `-- node my-adapter.mjs`, or `reference`.
+    pub subject: String,
+    /// Options that change the outcome, such as `--suite DIR`.
+    pub options: String,
+}
+
+impl Rerun {
+    pub fn command(&self, case: &str) -> String {
+        let parts = ["proofmark run --case", &quoted(case), &self.options, &self.subject];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Quoted for a shell where need be. The names of cases need none; paths may.
+pub fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Writes every failed case, in name order.
+pub fn write_all(out: &mut dyn Write, suite: &Suite, results: &[CaseResult], rerun: &Rerun) -> io::Result<()> {
+    for result in results {
+        if let Verdict::Failed { failure } = &result.verdict {
+            write_one(out, suite, &result.case, failure, rerun)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_one(out: &mut dyn Write, suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> io::Result<()> {
+    writeln!(out, "{} {}  {}", styled(BAD, "FAILED"), styled(STRONG, name), styled(QUIET, &failure.at))?;
+    if let Some(case) = suite.case(name) {
+        for id in &case.shows {
+            if let Some((_, requirement)) = suite.requirement(id) {
+                writeln!(out, "  {id} {}: {}", requirement.level, requirement.sentence)?;
+            }
+        }
+        writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
+    }
+    writeln!(out, "  {} {}", styled(BAD, &failure.reason), failure.told)?;
+    if let Some(words) = &failure.words {
+        field(out, "step", words)?;
+    }
+    if let Some(call) = &failure.call {
+        let process = if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
+        field(out, "call", &format!("{} {}{process}", call.operation, one_line(&call.args)))?;
+    }
+    for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
+        if let Some(value) = value {
+            field(out, label, &one_line(value))?;
+        }
+    }
+    if let Some(difference) = &failure.difference {
+        writeln!(out, "  first difference at {}", styled(STRONG, &difference.path))?;
+        writeln!(out, "    expected  {}", styled(GOOD, &difference.expected))?;
+        writeln!(out, "    got       {}", styled(BAD, &difference.got))?;
+        if let Some(column) = first_differing_column(&difference.expected, &difference.got) {
+            writeln!(out, "              {}{}", " ".repeat(column), styled(BAD, "^"))?;
+        }
+    }
+    for (index, exchange) in failure.transcript.iter().enumerate() {
+        let label = if index == 0 { "before" } else { "" };
+        field(out, label, &format!("{} {} → {}", exchange.call.operation, one_line(&exchange.call.args), one_line(&exchange.outcome)))?;
+    }
+    if failure.asks.is_empty() {
+        field(out, "fakes", "none was called")?;
+    }
+    for (index, ask) in failure.asks.iter().enumerate() {
+        let label = if index == 0 { "fakes" } else { "" };
+        field(out, label, &format!("{}.{} {} → {}", ask.fake, ask.method, one_line(&ask.args), one_line(&ask.answer)))?;
+    }
+    if failure.stderr.is_empty() {
+        field(out, "stderr", "nothing")?;
+    }
+    for (index, line) in failure.stderr.iter().enumerate() {
+        field(out, if index == 0 { "stderr" } else { "" }, line)?;
+    }
+    writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
+}
+
+fn field(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {} {text}", styled(QUIET, format_args!("{label:<9}")))
+}
+
+/// JSON on one line, cut in the middle where it would fill the screen.
+fn one_line(value: &Value) -> String {
+    const HEAD: usize = 300;
+    const TAIL: usize = 60;
+    let text = value.to_string();
+    let count = text.chars().count();
+    if count <= HEAD + TAIL {
+        return text;
+    }
+    let head: String = text.chars().take(HEAD).collect();
+    let tail: String = text.chars().skip(count - TAIL).collect();
+    format!("{head} … {} characters … {tail}", count - HEAD - TAIL)
+}
+
+/// Where to put the mark; nowhere when nothing is alike or one is not a value but words.
+fn first_differing_column(expected: &str, got: &str) -> Option<usize> {
+    let alike = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
+    (alike > 0).then_some(alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_stands_under_the_first_difference() {
+        assert_eq!(first_differing_column("\"abc\"", "\"abd\""), Some(3));
+        assert_eq!(first_differing_column("1", "any string"), None);
+    }
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let rerun = Rerun { subject: "-- node my-adapter.mjs".to_owned(), options: String::new() };
+        assert_eq!(rerun.command("sage.utils/a/b"), "proofmark run --case sage.utils/a/b -- node my-adapter.mjs");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

@@ -1,0 +1,50 @@
+//! The report for programs. Verdicts first; what differs between two runs of the same is in `timing`.
+
+use std::time::Duration;
+
+use proofmark_suite::Suite;
+use proofmark_suite::verdict::{ContractResult, RequirementResult, RunOutcome};
+use serde_json::{Value, json};
+
+/// The whole run as one JSON object.
+pub fn report(suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>], holds: bool, elapsed: Duration) -> Value {
+    json!({
+        "proofmark": env!("CARGO_PKG_VERSION"),
+        "suite": { "digest": suite.digest, "cases": suite.cases.len() },
+        "subject": outcome.subject,
+        "holds": holds,
+        "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
+        "cases": outcome.results,
+        "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
+        "timing": { "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
+    })
+}
+
+fn contract(result: &ContractResult<'_>) -> Value {
+    json!({
+        "id": result.contract.id,
+        "claimed": result.claimed,
+        "certified": result.certified,
+        "requirements": result.requirements.iter().map(requirement).collect::<Vec<_>>(),
+    })
+}
+
+fn requirement(result: &RequirementResult<'_>) -> Value {
+    let mut entry = json!({
+        "id": result.requirement.id,
+        "level": result.requirement.level,
+        "basis": result.requirement.basis,
+        "sentence": result.requirement.sentence,
+        "source": result.requirement.source,
+        "passed": result.passed,
+        "cases": result.cases,
+    });
+    // `verdict`, and its reason or its failing cases.
+    if let (Value::Object(entry), Ok(Value::Object(verdict))) = (&mut entry, serde_json::to_value(&result.verdict)) {
+        for (key, value) in verdict {
+            let key = if key == "cases" { "failing".to_owned() } else { key };
+            entry.insert(key, value);
+        }
+    }
+    entry
+}

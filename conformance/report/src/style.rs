@@ -1,0 +1,13 @@
+//! The few styles in use. Output is readable without any of them.
+
+use anstyle::{AnsiColor, Style};
+
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+pub const QUIET: Style = AnsiColor::BrightBlack.on_default();
+pub const STRONG: Style = Style::new().bold();
+
+/// `text` in a style; whoever writes to a pipe strips it again.
+pub fn styled(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}

@@ -1,0 +1,94 @@
+//! One line per contract and per requirement, and the end of the story.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use proofmark_suite::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict};
+
+use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
+
+/// Each contract with its requirements.
+pub fn write_contracts(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
+    for contract in contracts {
+        let (mark, word) = match (contract.claimed, contract.certified) {
+            (_, true) => (GOOD, "certified"),
+            (true, false) => (BAD, "not certified"),
+            (false, false) => (QUIET, "not claimed"),
+        };
+        let (holding, all) = contract.deciding();
+        let (others_holding, others) = contract.others();
+        writeln!(
+            out,
+            "{}  {}  {holding} of {all} musts hold, {others_holding} of {others} interpretations and options hold",
+            styled(STRONG, &contract.contract.id),
+            styled(mark, word),
+        )?;
+        if contract.claimed {
+            for requirement in &contract.requirements {
+                write_requirement(out, requirement)?;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io::Result<()> {
+    let (style, word) = match &result.verdict {
+        RequirementVerdict::Holds => (GOOD, "holds"),
+        RequirementVerdict::Broken { .. } => (BAD, "BROKEN"),
+        RequirementVerdict::NotShown { .. } => (BAD, "not shown"),
+        RequirementVerdict::Excluded { .. } => (QUIET, "excluded"),
+    };
+    let requirement = result.requirement;
+    let basis = if result.is_interpretation() { " (interpretation)" } else { "" };
+    let note = match &result.verdict {
+        RequirementVerdict::Holds => format!("{} case{}", result.cases, plural(result.cases)),
+        RequirementVerdict::Broken { cases } => format!("{} of {} cases fail", cases.len(), result.cases),
+        RequirementVerdict::NotShown { reason } | RequirementVerdict::Excluded { reason } => reason.clone(),
+    };
+    writeln!(
+        out,
+        "  {} {}  {}{basis}  {}  {}",
+        styled(style, format_args!("{word:<9}")),
+        requirement.id,
+        requirement.level,
+        requirement.sentence,
+        styled(QUIET, format_args!("[{note}]")),
+    )
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// Faults that no case is to blame for.
+pub fn write_faults(out: &mut dyn Write, outcome: &RunOutcome) -> io::Result<()> {
+    for fault in &outcome.faults {
+        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
+    }
+    Ok(())
+}
+
+/// How many cases came to what, and how long it took.
+pub fn write_totals(out: &mut dyn Write, outcome: &RunOutcome, elapsed: Duration) -> io::Result<()> {
+    let count = |of: fn(&Verdict) -> bool| outcome.results.iter().filter(|result| of(&result.verdict)).count();
+    let passed = count(|verdict| matches!(verdict, Verdict::Passed));
+    let failed = count(|verdict| matches!(verdict, Verdict::Failed { .. }));
+    let idle = count(|verdict| matches!(verdict, Verdict::NotExercised { .. }));
+    writeln!(out, "{passed} passed, {failed} failed, {idle} not exercised in {:.2} s", elapsed.as_secs_f64())?;
+    let mut reasons: Vec<String> = outcome
+        .results
+        .iter()
+        .filter_map(|result| match &result.verdict {
+            Verdict::NotExercised { reason } => Some(reason.to_string()),
+            Verdict::Passed | Verdict::Failed { .. } => None,
+        })
+        .collect();
+    reasons.sort();
+    reasons.dedup();
+    for reason in reasons {
+        writeln!(out, "not exercised: {reason}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! A case: one run against a subject with an exact expectation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use proofmark_protocol::{ClockScript, RandomTape};
+use serde_json::{Map, Value};
+
+use crate::matcher::Pattern;
+use crate::problem::Location;
+
+/// The process that steps use when they name none.
+pub const MAIN_PROCESS: &str = "a";
+
+/// One case, whether it came from a fixture or from a narrative.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The whole, permanent name: `sage.chronicle/append/round-trip`.
+    pub name: String,
+    /// Names that it had before.
+    pub aliases: Vec<String>,
+    pub contract: String,
+    pub kind: CaseKind,
+    /// What breaks for a user if it fails, in one sentence.
+    pub why: String,
+    /// Ids of the requirements that it shows.
+    pub shows: Vec<String>,
+    pub origin: Origin,
+    /// Test hooks without which it cannot run.
+    pub needs: Vec<String>,
+    pub given: Given,
+    pub steps: Vec<Step>,
+    pub at: Location,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseKind {
+    Fixture,
+    Scenario,
+}
+
+/// Where the expected values come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// They stand in the contract's text.
+    Contract,
+    /// Published vectors or an independent program; which.
+    Oracle(String),
+    /// Blessed from our own implementation and read by a person.
+    Reference,
+}
+
+impl Origin {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once(':').map(|(kind, which)| (kind, which.trim())) {
+            None if text == "contract" => Ok(Self::Contract),
+            None if text == "reference" => Ok(Self::Reference),
+            Some(("oracle", which)) if !which.is_empty() => Ok(Self::Oracle(which.to_owned())),
+            _ => Err(format!("origin `{text}` must be `contract`, `reference` or `oracle: <which vectors or program>`")),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Contract => f.write_str("contract"),
+            Self::Oracle(which) => write!(f, "oracle: {which}"),
+            Self::Reference => f.write_str("reference"),
+        }
+    }
+}
+
+/// The world that a case starts in.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    pub clock: ClockScript,
+    pub random: RandomTape,
+    pub files: BTreeMap<String, FileGiven>,
+    /// Fakes on offer, each with its script.
+    pub fakes: BTreeMap<String, Value>,
+}
+
+/// Something in the workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileGiven {
+    Text(String),
+    Symlink(String),
+    Folder,
+}
+
+/// What a file must be like. Files that nobody names are not judged.
+#[derive(Debug, Clone)]
+pub enum FileExpected {
+    Absent,
+    Text(String),
+    Lines { prefix: Option<String>, ndjson: Option<Pattern> },
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub action: Action,
+    pub at: Location,
+    /// A narrative's own words.
+    pub words: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Action {
+    Call(CallStep),
+    /// Sent at once, without waiting for one another.
+    Together(Vec<CallStep>),
+    /// SIGKILL; the next step that names the process starts a fresh one.
+    Kill { process: String },
+    Write(BTreeMap<String, FileGiven>),
+    Leaves(BTreeMap<String, FileExpected>),
+}
+
+#[derive(Debug, Clone)]
+pub struct CallStep {
+    pub operation: String,
+    pub args: Value,
+    pub process: String,
+    /// Alternatives, each exact; one for nearly every call.
+    pub expect: Vec<Outcome>,
+    /// The exact calls of fakes during this call, in order.
+    pub asks: Vec<Pattern>,
+}
+
+/// What a call may end in.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    Returns(Pattern),
+    Fails(Pattern),
+}
+
+impl Outcome {
+    /// As it is written in a fixture, for people.
+    pub fn to_value(&self) -> Value {
+        let (key, pattern) = match self {
+            Self::Returns(pattern) => ("returns", pattern),
+            Self::Fails(pattern) => ("fails", pattern),
+        };
+        Value::Object(Map::from_iter([(key.to_owned(), pattern.source.clone())]))
+    }
+}
+
+impl Case {
+    /// The id within its contract: `append/round-trip`.
+    pub fn id(&self) -> &str {
+        self.name.strip_prefix(&self.contract).map_or(&self.name, |rest| rest.trim_start_matches('/'))
+    }
+
+    /// Every call, in order.
+    pub fn calls(&self) -> impl Iterator<Item = &CallStep> {
+        self.steps.iter().flat_map(|step| match &step.action {
+            Action::Call(call) => std::slice::from_ref(call),
+            Action::Together(calls) => calls.as_slice(),
+            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &[],
+        })
+    }
+}

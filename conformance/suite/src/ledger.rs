@@ -1,0 +1,188 @@
+//! Requirement ledgers: `fixtures/<contract>/requirements.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::problem::{Location, Problem, line_of};
+
+/// How much a requirement demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Must,
+    Should,
+    May,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::May => "may",
+        })
+    }
+}
+
+/// Who says so: the contract's text, or we where it is silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    Contract,
+    Interpretation,
+}
+
+/// One promise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Requirement {
+    /// Permanent: `CHRONICLE-007`.
+    pub id: String,
+    pub level: Level,
+    pub basis: Basis,
+    /// The promise in our words.
+    pub sentence: String,
+    /// Where in the contract's text it stands.
+    pub source: String,
+    /// For an interpretation: why this and not something else.
+    pub reason: Option<String>,
+    /// Why no case shows it.
+    pub excluded: Option<String>,
+    pub at: Location,
+}
+
+impl Requirement {
+    /// Whether the contract is certified only if this holds. Interpretations never decide.
+    pub fn decides(&self) -> bool {
+        self.level == Level::Must && self.basis == Basis::Contract && self.excluded.is_none()
+    }
+}
+
+/// A contract and its requirements, in the ledger's order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contract {
+    /// `sage.chronicle`.
+    pub id: String,
+    pub title: String,
+    /// The file that holds the contract's text.
+    pub text: String,
+    /// Whether a session gets a folder.
+    pub workspace: bool,
+    pub operations: Vec<String>,
+    /// Test hooks and the operations that each brings.
+    pub hooks: BTreeMap<String, Vec<String>>,
+    pub requirements: Vec<Requirement>,
+    pub at: Location,
+}
+
+impl Contract {
+    /// The hook that brings `operation`, if one does.
+    pub fn hook_of(&self, operation: &str) -> Option<&str> {
+        let brings = |(_, operations): &(&String, &Vec<String>)| operations.iter().any(|name| name == operation);
+        self.hooks.iter().find(brings).map(|(hook, _)| hook.as_str())
+    }
+
+    pub fn requirement(&self, id: &str) -> Option<&Requirement> {
+        self.requirements.iter().find(|requirement| requirement.id == id)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LedgerFile {
+    contract: Spanned<String>,
+    title: String,
+    text: String,
+    prefix: String,
+    workspace: bool,
+    operations: Vec<String>,
+    #[serde(default)]
+    hooks: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    requirement: Vec<RequirementEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequirementEntry {
+    id: Spanned<String>,
+    level: Level,
+    basis: Basis,
+    sentence: String,
+    source: String,
+    reason: Option<String>,
+    excluded: Option<String>,
+}
+
+/// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
+pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Problem>> {
+    let ledger: LedgerFile = toml::from_str(text).map_err(|fault| {
+        let line = fault.span().map_or(1, |span| line_of(text, span.start));
+        vec![Problem::new(file, line, fault.message().to_owned())]
+    })?;
+    let mut problems = Vec::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let at = line_of(text, ledger.contract.span().start);
+    if ledger.contract.get_ref() != folder {
+        let message = format!("contract `{}` stands in the folder `{folder}`; they must be the same", ledger.contract.get_ref());
+        problems.push(Problem::new(file, at, message));
+    }
+    for entry in &ledger.requirement {
+        let id = entry.id.get_ref();
+        let line = line_of(text, entry.id.span().start);
+        let mut wrong = |message: String| problems.push(Problem::new(file, line, message));
+        if !well_formed(id, &ledger.prefix) {
+            wrong(format!("id `{id}` must be `{}-` and three digits", ledger.prefix));
+        }
+        if let Some(first) = seen.insert(id, line) {
+            wrong(format!("id `{id}` stands on line {first} already; ids are permanent and unique"));
+        }
+        if entry.basis == Basis::Interpretation && entry.reason.as_deref().unwrap_or_default().trim().is_empty() {
+            wrong(format!("`{id}` is an interpretation without a `reason`: say why it was chosen where the text is silent"));
+        }
+        if entry.sentence.trim().is_empty() || entry.source.trim().is_empty() {
+            wrong(format!("`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"));
+        }
+        if entry.excluded.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
+            wrong(format!("`excluded` of `{id}` is empty: say why no case shows it"));
+        }
+    }
+    if ledger.requirement.is_empty() {
+        problems.push(Problem::new(file, at, "the ledger has no `[[requirement]]`; a contract without promises certifies nothing"));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let place = |line| Location { file: file.to_owned(), line };
+    Ok(Contract {
+        id: ledger.contract.into_inner(),
+        title: ledger.title,
+        text: ledger.text,
+        workspace: ledger.workspace,
+        operations: ledger.operations,
+        hooks: ledger.hooks,
+        requirements: ledger
+            .requirement
+            .into_iter()
+            .map(|entry| Requirement {
+                at: place(line_of(text, entry.id.span().start)),
+                id: entry.id.into_inner(),
+                level: entry.level,
+                basis: entry.basis,
+                sentence: entry.sentence,
+                source: entry.source,
+                reason: entry.reason,
+                excluded: entry.excluded,
+            })
+            .collect(),
+        at: place(at),
+    })
+}
+
+fn well_formed(id: &str, prefix: &str) -> bool {
+    id.strip_prefix(prefix)
+        .and_then(|rest| rest.strip_prefix('-'))
+        .is_some_and(|digits| digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,75 @@
+//! `{"$repeat": {"times": 32, "item": X}}` inside an array becomes 32 items.
+
+use serde_json::{Map, Value};
+
+/// More than this in one place is a slip, not a case.
+const MOST: u64 = 10_000;
+
+/// Expands every `$repeat` in `value`.
+pub(crate) fn expand(value: Value) -> Result<Value, String> {
+    Ok(match value {
+        Value::Array(items) => {
+            let mut out = Vec::with_capacity(items.len());
+            for item in items {
+                match repetition(&item)? {
+                    Some((times, item)) => {
+                        for index in 0..times {
+                            out.push(expand(numbered(&item, index))?);
+                        }
+                    }
+                    None => out.push(expand(item)?),
+                }
+            }
+            Value::Array(out)
+        }
+        Value::Object(map) => {
+            let expanded = map.into_iter().map(|(key, value)| Ok((key, expand(value)?)));
+            Value::Object(expanded.collect::<Result<Map<_, _>, String>>()?)
+        }
+        scalar => scalar,
+    })
+}
+
+fn repetition(item: &Value) -> Result<Option<(u64, Value)>, String> {
+    let Some(argument) = item.as_object().and_then(|map| map.get("$repeat")) else {
+        return Ok(None);
+    };
+    let times = argument["times"].as_u64().filter(|times| (1..=MOST).contains(times));
+    match (times, argument.get("item"), argument.as_object().map(Map::len), item.as_object().map(Map::len)) {
+        (Some(times), Some(item), Some(2), Some(1)) => Ok(Some((times, item.clone()))),
+        _ => Err(format!("`$repeat` takes {{\"times\": 1 to {MOST}, \"item\": …}} and nothing else, not {argument}")),
+    }
+}
+
+/// `"$index"` becomes the number, `{{index}}` inside a string its digits.
+fn numbered(value: &Value, index: u64) -> Value {
+    match value {
+        Value::String(text) if text == "$index" => Value::from(index),
+        Value::String(text) => Value::from(text.replace("{{index}}", &index.to_string())),
+        Value::Array(items) => items.iter().map(|item| numbered(item, index)).collect(),
+        Value::Object(map) => {
+            let place = |key: &String| key.replace("{{index}}", &index.to_string());
+            Value::Object(map.iter().map(|(key, value)| (place(key), numbered(value, index))).collect())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn items_are_numbered_from_zero() {
+        let value = json!([1, {"$repeat": {"times": 2, "item": {"n": "$index", "{{index}}": "no {{index}}"}}}]);
+        assert_eq!(expand(value), Ok(json!([1, {"n": 0, "0": "no 0"}, {"n": 1, "1": "no 1"}])));
+    }
+
+    #[test]
+    fn a_wrong_repeat_says_what_is_right() {
+        let fault = expand(json!([{"$repeat": {"times": 0, "item": 1}}])).unwrap_err();
+        assert_eq!(fault, "`$repeat` takes {\"times\": 1 to 10000, \"item\": …} and nothing else, not {\"times\":0,\"item\":1}");
+    }
+}

@@ -1,0 +1,274 @@
+//! Fixture files: `fixtures/<contract>/<topic>.json`, the cases of one topic.
+
+use std::collections::BTreeMap;
+
+use proofmark_protocol::{ClockScript, RandomTape};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::expand::expand;
+use super::strict::NoDuplicateKeys;
+use crate::case::{
+    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, MAIN_PROCESS, Origin, Outcome, Step,
+};
+use crate::matcher::Pattern;
+use crate::problem::{Location, Problem, line_of};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FixtureFile<'a> {
+    contract: String,
+    topic: String,
+    #[serde(borrow)]
+    cases: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseEntry<'a> {
+    id: String,
+    #[serde(default)]
+    aliases: Vec<String>,
+    why: String,
+    shows: Vec<String>,
+    origin: String,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    given: GivenEntry,
+    #[serde(borrow)]
+    steps: Vec<&'a RawValue>,
+    leaves: Option<BTreeMap<String, Value>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenEntry {
+    clock: Option<ClockScript>,
+    random: Option<RandomTape>,
+    #[serde(default)]
+    files: BTreeMap<String, Value>,
+    #[serde(default)]
+    fakes: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepEntry {
+    call: Option<String>,
+    args: Option<Value>,
+    #[serde(default, deserialize_with = "present")]
+    returns: Option<Value>,
+    fails: Option<Map<String, Value>>,
+    either: Option<Vec<OutcomeEntry>>,
+    asks: Option<Vec<Value>>,
+    process: Option<String>,
+    together: Option<Vec<StepEntry>>,
+    kill: Option<String>,
+    files: Option<BTreeMap<String, Value>>,
+    leaves: Option<BTreeMap<String, Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutcomeEntry {
+    #[serde(default, deserialize_with = "present")]
+    returns: Option<Value>,
+    fails: Option<Map<String, Value>>,
+}
+
+/// Tells `"returns": null` from no `returns` at all.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// Reads one fixture file.
+pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, Vec<Problem>> {
+    let one = |fault: serde_json::Error| vec![Problem::new(file, fault.line(), plain(&fault))];
+    serde_json::from_str::<NoDuplicateKeys>(text).map_err(one)?;
+    let fixture: FixtureFile<'_> = serde_json::from_str(text).map_err(one)?;
+    let mut problems = Vec::new();
+    if fixture.contract != folder {
+        let message = format!("contract `{}` stands in the folder `{folder}`; they must be the same", fixture.contract);
+        problems.push(Problem::new(file, 1, message));
+    }
+    let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".json")).unwrap_or(file);
+    if fixture.topic != stem {
+        problems.push(Problem::new(file, 1, format!("topic `{}` stands in `{stem}.json`; they must be the same", fixture.topic)));
+    }
+    if fixture.cases.is_empty() {
+        problems.push(Problem::new(file, 1, "`cases` is empty; a file without cases checks nothing"));
+    }
+    let mut cases = Vec::with_capacity(fixture.cases.len());
+    for raw in &fixture.cases {
+        let reader = Reader { file, text, contract: &fixture.contract, topic: &fixture.topic };
+        match reader.case(raw.get()) {
+            Ok(case) => cases.push(case),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(cases) } else { Err(problems) }
+}
+
+/// A message of serde_json without its own position, which is relative to a part of the file.
+fn plain(fault: &serde_json::Error) -> String {
+    let text = fault.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(message, _)| message.to_owned())
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    contract: &'a str,
+    topic: &'a str,
+}
+
+impl Reader<'_> {
+    /// `part` is a slice of the file's text, so its place is known.
+    fn line(&self, part: &str) -> usize {
+        line_of(self.text, part.as_ptr().addr() - self.text.as_ptr().addr())
+    }
+
+    fn case(&self, raw: &str) -> Result<Case, Problem> {
+        let start = self.line(raw);
+        let entry: CaseEntry<'_> = serde_json::from_str(raw)
+            .map_err(|fault| Problem::new(self.file, start + fault.line().max(1) - 1, plain(&fault)))?;
+        let wrong = |message: String| Problem::new(self.file, start, format!("case `{}`: {message}", entry.id));
+        if !entry.id.strip_prefix(self.topic).is_some_and(|rest| rest.starts_with('/')) {
+            return Err(wrong(format!("the id must begin with the topic, `{}/`", self.topic)));
+        }
+        let given = Given {
+            clock: entry.given.clock.unwrap_or_default(),
+            random: entry.given.random.unwrap_or_default(),
+            files: files_given(&entry.given.files).map_err(&wrong)?,
+            fakes: entry.given.fakes.clone(),
+        };
+        let at = |line| Location { file: self.file.to_owned(), line };
+        let mut steps = Vec::with_capacity(entry.steps.len());
+        for raw in &entry.steps {
+            let line = self.line(raw.get());
+            let actions = actions(raw.get())
+                .map_err(|message| Problem::new(self.file, line, format!("case `{}`: {message}", entry.id)))?;
+            steps.extend(actions.into_iter().map(|action| Step { action, at: at(line), words: None }));
+        }
+        if let Some(leaves) = &entry.leaves {
+            let action = Action::Leaves(files_expected(leaves).map_err(&wrong)?);
+            steps.push(Step { action, at: at(start), words: None });
+        }
+        Ok(Case {
+            name: format!("{}/{}", self.contract, entry.id),
+            aliases: entry.aliases.iter().map(|alias| format!("{}/{alias}", self.contract)).collect(),
+            contract: self.contract.to_owned(),
+            kind: CaseKind::Fixture,
+            origin: Origin::parse(&entry.origin).map_err(&wrong)?,
+            why: entry.why,
+            shows: entry.shows,
+            needs: entry.needs,
+            given,
+            steps,
+            at: at(start),
+        })
+    }
+}
+
+/// One step, or several when it is a `$repeat`.
+fn actions(raw: &str) -> Result<Vec<Action>, String> {
+    let written: Value = serde_json::from_str(raw).map_err(|fault| fault.to_string())?;
+    let Value::Array(steps) = expand(Value::Array(vec![written]))? else {
+        return Err("a step must be an object".to_owned());
+    };
+    steps.into_iter().map(|step| action(serde_json::from_value(step).map_err(|fault| fault.to_string())?)).collect()
+}
+
+fn action(step: StepEntry) -> Result<Action, String> {
+    match step {
+        StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
+        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, process: None, together, kill, files, leaves } => {
+            match (together, kill, files, leaves) {
+                (Some(calls), None, None, None) => calls.into_iter().map(call).collect::<Result<_, _>>().map(Action::Together),
+                (None, Some(process), None, None) => Ok(Action::Kill { process }),
+                (None, None, Some(files), None) => files_given(&files).map(Action::Write),
+                (None, None, None, Some(leaves)) => files_expected(&leaves).map(Action::Leaves),
+                _ => Err("a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`".to_owned()),
+            }
+        }
+        _ => Err("`args`, `returns`, `fails`, `either`, `asks` and `process` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
+    }
+}
+
+fn call(step: StepEntry) -> Result<CallStep, String> {
+    let Some(operation) = step.call else {
+        return Err("inside `together` every step is a `call`".to_owned());
+    };
+    let expect = match (step.returns, step.fails, step.either) {
+        (Some(value), None, None) => vec![Outcome::Returns(Pattern::new(value)?)],
+        (None, Some(error), None) => vec![fails(error)?],
+        (None, None, Some(alternatives)) if alternatives.len() > 1 => alternatives
+            .into_iter()
+            .map(|alternative| match (alternative.returns, alternative.fails) {
+                (Some(value), None) => Ok(Outcome::Returns(Pattern::new(value)?)),
+                (None, Some(error)) => fails(error),
+                _ => Err("each alternative of `either` is a `returns` or a `fails`".to_owned()),
+            })
+            .collect::<Result<_, _>>()?,
+        _ => {
+            return Err(format!("the call of `{operation}` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)"));
+        }
+    };
+    Ok(CallStep {
+        operation,
+        args: step.args.unwrap_or_else(|| Value::Object(Map::new())),
+        process: step.process.unwrap_or_else(|| MAIN_PROCESS.to_owned()),
+        expect,
+        asks: step.asks.unwrap_or_default().into_iter().map(Pattern::new).collect::<Result<_, _>>()?,
+    })
+}
+
+/// An expected contract error; without a code anything at all would do.
+pub(crate) fn fails(error: Map<String, Value>) -> Result<Outcome, String> {
+    if !error.contains_key("code") {
+        return Err("`fails` needs a `code`".to_owned());
+    }
+    Pattern::open(error).map(Outcome::Fails)
+}
+
+fn files_given(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, FileGiven>, String> {
+    entries
+        .iter()
+        .map(|(path, form)| {
+            let only = form.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
+            let given = match only.map(|(key, value)| (key.as_str(), value)) {
+                Some(("text", Value::String(text))) => FileGiven::Text(text.clone()),
+                Some(("symlink", Value::String(target))) => FileGiven::Symlink(target.clone()),
+                Some(("folder", Value::Bool(true))) => FileGiven::Folder,
+                _ => return Err(format!("file `{path}` must be {{\"text\": …}}, {{\"symlink\": …}} or {{\"folder\": true}}, not {form}")),
+            };
+            Ok((path.clone(), given))
+        })
+        .collect()
+}
+
+fn files_expected(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, FileExpected>, String> {
+    let form = |path: &String, form: &Value| -> Result<FileExpected, String> {
+        let wrong = || format!("file `{path}` must leave null, {{\"text\": …}}, {{\"prefix\": …}} or {{\"ndjson\": …}} (the last two may stand together), not {form}");
+        let Value::Object(map) = form else {
+            return if form.is_null() { Ok(FileExpected::Absent) } else { Err(wrong()) };
+        };
+        let keys: Vec<&str> = map.keys().map(String::as_str).collect();
+        match (keys.as_slice(), map.get("text").and_then(Value::as_str)) {
+            (["text"], Some(text)) => Ok(FileExpected::Text(text.to_owned())),
+            (["prefix"] | ["ndjson"] | ["prefix", "ndjson"] | ["ndjson", "prefix"], _) => {
+                let prefix = match map.get("prefix") {
+                    Some(Value::String(text)) => Some(text.clone()),
+                    Some(_) => return Err(wrong()),
+                    None => None,
+                };
+                let ndjson = map.get("ndjson").cloned().map(|lines| Pattern::new(expand(lines)?)).transpose()?;
+                Ok(FileExpected::Lines { prefix, ndjson })
+            }
+            _ => Err(wrong()),
+        }
+    };
+    entries.iter().map(|(path, value)| Ok((path.clone(), form(path, value)?))).collect()
+}

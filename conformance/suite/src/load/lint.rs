@@ -1,0 +1,179 @@
+//! What must be true of a suite as a whole, so that its verdicts mean something.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::case::{Action, Case, FileGiven};
+use crate::ledger::Contract;
+use crate::problem::{Problem, did_you_mean};
+
+/// A case needs the hooks whose operations it calls.
+pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
+    let Some(contract) = contract else { return };
+    let mut needs: Vec<String> = case.calls().filter_map(|call| contract.hook_of(&call.operation)).map(str::to_owned).collect();
+    needs.append(&mut case.needs);
+    needs.sort();
+    needs.dedup();
+    case.needs = needs;
+}
+
+pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if contracts.is_empty() {
+        problems.push(Problem::new("fixtures", 1, "there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`"));
+    }
+    names_are_unique(cases, &mut problems);
+    let mut shown: HashMap<&str, usize> = HashMap::new();
+    for case in cases {
+        match contracts.get(&case.contract) {
+            Some(contract) => {
+                let mut lint = CaseLint { case, contract, problems: &mut problems };
+                lint.check();
+            }
+            None => problems.push(about(case, format!("no ledger at `fixtures/{}/requirements.toml`", case.contract))),
+        }
+        for id in &case.shows {
+            *shown.entry(id).or_default() += 1;
+        }
+    }
+    for contract in contracts.values() {
+        for requirement in &contract.requirements {
+            let count = shown.get(requirement.id.as_str()).copied().unwrap_or(0);
+            let message = match (&requirement.excluded, count) {
+                (None, 0) => format!("`{}` has no case; write one that shows it, or say in `excluded` why none can", requirement.id),
+                (Some(_), 1..) => format!("`{}` is excluded and yet {count} case(s) show it; drop one or the other", requirement.id),
+                _ => continue,
+            };
+            problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
+        }
+    }
+    problems
+}
+
+fn about(case: &Case, message: impl std::fmt::Display) -> Problem {
+    Problem::new(&case.at.file, case.at.line, format!("case `{}`: {message}", case.id()))
+}
+
+fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {
+    let mut seen: HashMap<&str, &Case> = HashMap::new();
+    for case in cases {
+        for name in std::iter::once(&case.name).chain(&case.aliases) {
+            if let Some(other) = seen.insert(name, case) {
+                problems.push(about(case, format!("the name `{name}` is taken at {}; names are permanent and unique", other.at)));
+            }
+        }
+    }
+}
+
+struct CaseLint<'a> {
+    case: &'a Case,
+    contract: &'a Contract,
+    problems: &'a mut Vec<Problem>,
+}
+
+impl CaseLint<'_> {
+    fn wrong(&mut self, message: impl std::fmt::Display) {
+        self.problems.push(about(self.case, message));
+    }
+
+    fn check(&mut self) {
+        let case = self.case;
+        if !case.id().split('/').all(is_kebab) || case.id().split('/').count() < 2 {
+            self.wrong("the id must be kebab-case with a topic before it: `topic/what-it-shows`");
+        }
+        if case.why.trim().is_empty() {
+            self.wrong("`why` is empty; say in one sentence what breaks for a user if it fails");
+        }
+        self.check_requirements();
+        self.check_calls();
+        self.check_files();
+        for (fake, script) in &case.given.fakes {
+            if let Err(message) = proofmark_fakes::host::Host::check(fake, script) {
+                self.wrong(message);
+            }
+        }
+        if let Err(fault) = proofmark_fakes::clock::ScriptedClock::new(&case.given.clock.start, case.given.clock.step_ms) {
+            self.wrong(fault);
+        }
+    }
+
+    fn check_requirements(&mut self) {
+        if self.case.shows.is_empty() {
+            self.wrong("it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves");
+        }
+        for id in &self.case.shows {
+            if self.contract.requirement(id).is_none() {
+                let hint = did_you_mean(id, self.contract.requirements.iter().map(|known| known.id.as_str()));
+                self.wrong(format!("`{id}` is not in the ledger of {}{hint}", self.contract.id));
+            }
+        }
+    }
+
+    fn check_calls(&mut self) {
+        if self.case.calls().next().is_none() {
+            self.wrong("it calls nothing, so it cannot fail");
+        }
+        for call in self.case.calls() {
+            let contract = self.contract;
+            let known = || contract.operations.iter().chain(contract.hooks.values().flatten()).map(String::as_str);
+            if !known().any(|name| name == call.operation) {
+                let hint = did_you_mean(&call.operation, known());
+                self.wrong(format!("`{}` is not an operation of {}{hint}", call.operation, contract.id));
+            }
+            if !call.args.is_object() {
+                self.wrong(format!("the args of `{}` must be an object, not {}", call.operation, call.args));
+            }
+        }
+        for need in &self.case.needs {
+            if !self.contract.hooks.contains_key(need) {
+                let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
+                self.wrong(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
+            }
+        }
+        for step in &self.case.steps {
+            if matches!(&step.action, Action::Together(calls) if calls.len() < 2) {
+                self.wrong("`together` needs at least two calls");
+            }
+        }
+    }
+
+    fn check_files(&mut self) {
+        let mut paths: Vec<&String> = self.case.given.files.keys().collect();
+        let mut targets: Vec<&FileGiven> = self.case.given.files.values().collect();
+        for step in &self.case.steps {
+            match &step.action {
+                Action::Write(files) => {
+                    paths.extend(files.keys());
+                    targets.extend(files.values());
+                }
+                Action::Leaves(files) => paths.extend(files.keys()),
+                Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
+            }
+        }
+        if !paths.is_empty() && !self.contract.workspace {
+            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
+        }
+        for path in paths {
+            if !is_inside(path) {
+                self.wrong(format!("the path `{path}` must be relative, without `..` but for `../outside/…`"));
+            }
+        }
+        for target in targets {
+            if matches!(target, FileGiven::Symlink(target) if target.starts_with('/')) {
+                self.wrong("a symlink's target must be relative, so that the case means the same on every machine");
+            }
+        }
+    }
+}
+
+fn is_inside(path: &str) -> bool {
+    let inside = path.strip_prefix("../outside/").unwrap_or(path);
+    !inside.is_empty() && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+fn is_kebab(part: &str) -> bool {
+    !part.is_empty()
+        && !part.starts_with('-')
+        && !part.ends_with('-')
+        && !part.contains("--")
+        && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}

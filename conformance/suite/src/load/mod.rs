@@ -1,0 +1,7 @@
+//! From files to a checked [`Suite`](crate::Suite): read, expand, compile, lint.
+
+pub(crate) mod expand;
+pub(crate) mod fixture;
+pub(crate) mod lint;
+pub mod source;
+mod strict;

@@ -1,0 +1,115 @@
+//! Where a suite's files come from: inside the program, or a folder that an author works in.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use sha2::{Digest, Sha256};
+
+static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
+static FIXTURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fixtures");
+
+/// The text files of a suite, by path from its top (`fixtures/…`, `features/…`), in path order.
+#[derive(Debug, Clone)]
+pub struct SuiteFiles {
+    files: Vec<(String, String)>,
+}
+
+/// Why a suite's folder could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    #[error("`{path}` cannot be read: {fault}; a suite is a folder with `fixtures/<contract>/` and `features/<contract>/` in it")]
+    Unreadable { path: PathBuf, fault: io::Error },
+    #[error("`{path}` holds neither `fixtures` nor `features`")]
+    Empty { path: PathBuf },
+}
+
+impl SuiteFiles {
+    /// The files inside this program.
+    pub fn embedded() -> Self {
+        let mut files = Vec::new();
+        embed(&FIXTURES, "fixtures", &mut files);
+        embed(&FEATURES, "features", &mut files);
+        Self::sorted(files)
+    }
+
+    /// The files of a folder, in place of the embedded ones.
+    pub fn in_folder(folder: &Path) -> Result<Self, SourceError> {
+        let mut files = Vec::new();
+        let mut found = false;
+        for part in ["fixtures", "features"] {
+            let path = folder.join(part);
+            if path.is_dir() {
+                found = true;
+                walk(&path, part, &mut files)?;
+            }
+        }
+        if !found {
+            // Tells a folder that is not there from one that holds something else.
+            fs::read_dir(folder).map_err(|fault| SourceError::Unreadable { path: folder.to_owned(), fault })?;
+            return Err(SourceError::Empty { path: folder.to_owned() });
+        }
+        Ok(Self::sorted(files))
+    }
+
+    /// Files given as pairs of path and text.
+    pub fn from_pairs(files: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self::sorted(files.into_iter().collect())
+    }
+
+    fn sorted(mut files: Vec<(String, String)>) -> Self {
+        files.sort();
+        Self { files }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// SHA-256 over every path and text: two suites with the same digest judge alike.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, text) in &self.files {
+            for part in [path, text] {
+                hash.update((part.len() as u64).to_be_bytes());
+                hash.update(part);
+            }
+        }
+        hex::encode(hash.finalize())
+    }
+}
+
+fn is_ours(path: &str) -> bool {
+    [".toml", ".json", ".feature"].iter().any(|end| path.ends_with(end))
+}
+
+fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
+    for file in dir.files() {
+        let path = format!("{prefix}/{}", file.path().display());
+        if let (true, Some(text)) = (is_ours(&path), file.contents_utf8()) {
+            files.push((path, text.to_owned()));
+        }
+    }
+    for sub in dir.dirs() {
+        embed(sub, prefix, files);
+    }
+}
+
+fn walk(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) -> Result<(), SourceError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |fault| SourceError::Unreadable { path, fault }
+    };
+    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+        let entry = entry.map_err(unreadable(folder))?;
+        let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());
+        let path = entry.path();
+        if path.is_dir() {
+            walk(&path, &name, files)?;
+        } else if is_ours(&name) {
+            files.push((name, fs::read_to_string(&path).map_err(unreadable(&path))?));
+        }
+    }
+    Ok(())
+}

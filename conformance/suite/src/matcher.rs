@@ -1,0 +1,363 @@
+//! Expected values: exact, but where freedom is written down with a `$` matcher.
+//!
+//! Comparison is of canonical JSON: key order and `1` against `1.0` do not count, everything else does.
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+/// An expected value, ready to be compared.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// As it was written, for people.
+    pub source: Value,
+    root: Node,
+}
+
+#[derive(Debug, Clone)]
+enum Node {
+    Exact(Value),
+    Any(Kind),
+    Matches(Regex),
+    OneOf(Vec<Node>),
+    /// Only as the value of a member: the member may be absent.
+    Optional(Box<Node>),
+    Object { members: Vec<(String, Node)>, open: bool },
+    Array(Vec<Node>),
+    Unordered(Vec<Node>),
+    Contains(Vec<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Object,
+    Array,
+    Null,
+    Value,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("string", Kind::String),
+    ("number", Kind::Number),
+    ("integer", Kind::Integer),
+    ("boolean", Kind::Boolean),
+    ("object", Kind::Object),
+    ("array", Kind::Array),
+    ("null", Kind::Null),
+    ("value", Kind::Value),
+];
+
+/// Where two values first part.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// `$` is the whole value; `$.details[0].field` a part of it.
+    pub path: String,
+    pub expected: String,
+    pub got: String,
+}
+
+impl Difference {
+    fn new(path: &str, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), expected: expected.into(), got: got.into() }
+    }
+}
+
+impl Pattern {
+    /// Reads the matchers in `source`; the error says which one is wrong and what would be right.
+    pub fn new(source: Value) -> Result<Self, String> {
+        let root = compile(&source, Place::Value)?;
+        Ok(Self { source, root })
+    }
+
+    /// As [`Self::new`], for an object that may have further members (a contract error).
+    pub fn open(source: Map<String, Value>) -> Result<Self, String> {
+        let root = Node::Object { members: members(&source)?, open: true };
+        Ok(Self { source: Value::Object(source), root })
+    }
+
+    /// Anything at all.
+    pub fn anything() -> Self {
+        Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
+    }
+
+    /// The first difference, or `None` if `got` is as expected.
+    pub fn difference(&self, got: &Value) -> Option<Difference> {
+        differ(&self.root, got, &mut String::from("$"))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Value,
+    Member,
+}
+
+fn compile(source: &Value, place: Place) -> Result<Node, String> {
+    match source {
+        Value::Object(map) => match map.iter().next() {
+            Some((name, argument)) if name.starts_with('$') => {
+                if map.len() > 1 {
+                    return Err(format!("the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"));
+                }
+                matcher(name, argument, place)
+            }
+            _ => Ok(Node::Object { members: members(map)?, open: false }),
+        },
+        Value::Array(items) => Ok(Node::Array(all(items)?)),
+        scalar => Ok(Node::Exact(scalar.clone())),
+    }
+}
+
+fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, String> {
+    map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Place::Member)?))).collect()
+}
+
+fn all(items: &[Value]) -> Result<Vec<Node>, String> {
+    items.iter().map(|item| compile(item, Place::Value)).collect()
+}
+
+fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
+    let list = || match argument {
+        Value::Array(items) if !items.is_empty() => all(items),
+        _ => Err(format!("`{name}` takes an array with at least one item")),
+    };
+    match name {
+        "$any" => {
+            let kind = argument.as_str().and_then(|word| KINDS.iter().find(|(known, _)| *known == word));
+            kind.map(|(_, kind)| Node::Any(*kind)).ok_or_else(|| {
+                let known: Vec<_> = KINDS.iter().map(|(word, _)| *word).collect();
+                format!("`$any` takes one of {}, not {argument}", known.join(", "))
+            })
+        }
+        "$matches" => match argument.as_str().map(Regex::new) {
+            Some(Ok(regex)) => Ok(Node::Matches(regex)),
+            Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
+            None => Err(format!("`$matches` takes a regular expression as a string, not {argument}")),
+        },
+        "$oneOf" => list().map(Node::OneOf),
+        "$unordered" => list().map(Node::Unordered),
+        "$contains" => list().map(Node::Contains),
+        "$optional" if place == Place::Member => Ok(Node::Optional(Box::new(compile(argument, Place::Value)?))),
+        "$optional" => Err("`$optional` can only be the value of a member".to_owned()),
+        "$open" => match argument {
+            Value::Object(map) => Ok(Node::Object { members: members(map)?, open: true }),
+            _ => Err(format!("`$open` takes an object, not {argument}")),
+        },
+        "$literal" => Ok(Node::Exact(argument.clone())),
+        "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
+        other => Err(format!(
+            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $open, $unordered, $contains, $literal and $repeat"
+        )),
+    }
+}
+
+fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
+    match node {
+        Node::Exact(expected) => differ_exactly(expected, got, path),
+        Node::Any(kind) => (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got))),
+        Node::Matches(regex) => {
+            let fits = got.as_str().is_some_and(|text| regex.is_match(text));
+            (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+        }
+        Node::OneOf(choices) => {
+            let fits = choices.iter().any(|choice| differ(choice, got, path).is_none());
+            (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+        }
+        Node::Optional(inner) => differ(inner, got, path),
+        Node::Object { members, open } => {
+            let Value::Object(map) = got else {
+                return Some(Difference::new(path, "an object", short(got)));
+            };
+            for (key, expected) in members {
+                let length = path.len();
+                push_key(path, key);
+                let difference = match map.get(key) {
+                    Some(value) => differ(expected, value, path),
+                    None if matches!(expected, Node::Optional(_)) => None,
+                    None => Some(Difference::new(path, wanted(expected), "nothing: the member is missing")),
+                };
+                if difference.is_some() {
+                    return difference;
+                }
+                path.truncate(length);
+            }
+            if *open {
+                return None;
+            }
+            let extra = map.iter().find(|(key, _)| !members.iter().any(|(known, _)| known == *key));
+            extra.map(|(key, value)| {
+                push_key(path, key);
+                Difference::new(path, "nothing: no such member", short(value))
+            })
+        }
+        Node::Array(expected) => {
+            let Value::Array(items) = got else {
+                return Some(Difference::new(path, "an array", short(got)));
+            };
+            for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
+                let length = path.len();
+                push_index(path, index);
+                let difference = differ(expected, item, path);
+                if difference.is_some() {
+                    return difference;
+                }
+                path.truncate(length);
+            }
+            if expected.len() == items.len() {
+                return None;
+            }
+            push_index(path, expected.len().min(items.len()));
+            let (want, have) = match expected.get(items.len()) {
+                Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
+                None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
+            };
+            Some(Difference::new(path, want, have))
+        }
+        Node::Unordered(expected) => differ_in_any_order(expected, got, path, true),
+        Node::Contains(expected) => differ_in_any_order(expected, got, path, false),
+    }
+}
+
+/// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
+/// first fit need not be the right one.
+fn differ_in_any_order(expected: &[Node], got: &Value, path: &str, exhaustive: bool) -> Option<Difference> {
+    let Value::Array(items) = got else {
+        return Some(Difference::new(path, "an array", short(got)));
+    };
+    let fits = |node: &Node, item: &Value| differ(node, item, &mut String::new()).is_none();
+    let mut taken_by: Vec<Option<usize>> = vec![None; items.len()];
+    for (want, node) in expected.iter().enumerate() {
+        // The common case: items in the order written, or nearly so.
+        if want < items.len() && taken_by[want].is_none() && fits(node, &items[want]) {
+            taken_by[want] = Some(want);
+            continue;
+        }
+        let mut tried = vec![false; items.len()];
+        if !augment(want, expected, items, &fits, &mut taken_by, &mut tried) {
+            return Some(Difference::new(path, format!("an item that is {}", wanted(node)), format!("no such item in {}", short(got))));
+        }
+    }
+    if !exhaustive {
+        return None;
+    }
+    let spare = taken_by.iter().position(Option::is_none)?;
+    Some(Difference::new(&format!("{path}[{spare}]"), "nothing: no such item", short(&items[spare])))
+}
+
+fn augment(
+    want: usize,
+    expected: &[Node],
+    items: &[Value],
+    fits: &impl Fn(&Node, &Value) -> bool,
+    taken_by: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
+    for index in 0..items.len() {
+        if tried[index] || !fits(&expected[want], &items[index]) {
+            continue;
+        }
+        tried[index] = true;
+        let free = match taken_by[index] {
+            None => true,
+            Some(other) => augment(other, expected, items, fits, taken_by, tried),
+        };
+        if free {
+            taken_by[index] = Some(want);
+            return true;
+        }
+    }
+    false
+}
+
+/// Exact comparison without building a tree of nodes.
+fn differ_exactly(expected: &Value, got: &Value, path: &mut String) -> Option<Difference> {
+    match (expected, got) {
+        (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
+            // Rare (`$literal`): the node walk already knows how to name the place.
+            differ(&literal(expected), got, path)
+        }
+        _ => (!same_scalar(expected, got)).then(|| Difference::new(path, short(expected), short(got))),
+    }
+}
+
+fn literal(value: &Value) -> Node {
+    match value {
+        Value::Object(map) => {
+            Node::Object { members: map.iter().map(|(key, value)| (key.clone(), literal(value))).collect(), open: false }
+        }
+        Value::Array(items) => Node::Array(items.iter().map(literal).collect()),
+        scalar => Node::Exact(scalar.clone()),
+    }
+}
+
+/// Numbers are equal when their canonical forms are: as doubles, and -0 is 0.
+fn same_scalar(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}
+
+fn is_of_kind(kind: Kind, value: &Value) -> bool {
+    match kind {
+        Kind::String => value.is_string(),
+        Kind::Number => value.is_number(),
+        Kind::Integer => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        Kind::Boolean => value.is_boolean(),
+        Kind::Object => value.is_object(),
+        Kind::Array => value.is_array(),
+        Kind::Null => value.is_null(),
+        Kind::Value => true,
+    }
+}
+
+/// The expectation in words.
+fn wanted(node: &Node) -> String {
+    match node {
+        Node::Exact(value) => short(value),
+        Node::Any(kind) => {
+            let word = KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
+            format!("any {word}")
+        }
+        Node::Matches(regex) => format!("a string that matches /{regex}/"),
+        Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
+        Node::Optional(inner) => format!("{} or nothing", wanted(inner)),
+        Node::Object { members, open } => {
+            let inside: Vec<_> = members.iter().map(|(key, node)| format!("{}: {}", Value::from(key.as_str()), wanted(node))).collect();
+            clip(format!("{{{}{}}}", inside.join(", "), if *open { ", …" } else { "" }))
+        }
+        Node::Array(items) => clip(format!("[{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
+        Node::Unordered(items) => clip(format!("in any order [{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
+        Node::Contains(items) => clip(format!("an array with [{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
+    }
+}
+
+fn push_key(path: &mut String, key: &str) {
+    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if plain {
+        path.push('.');
+        path.push_str(key);
+    } else {
+        path.push_str(&format!("[{}]", Value::from(key)));
+    }
+}
+
+fn push_index(path: &mut String, index: usize) {
+    path.push_str(&format!("[{index}]"));
+}
+
+/// A value on one line, cut where nobody reads on.
+fn short(value: &Value) -> String {
+    clip(value.to_string())
+}
+
+fn clip(text: String) -> String {
+    const MOST: usize = 160;
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
+        None => text,
+    }
+}

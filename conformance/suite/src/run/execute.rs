@@ -1,0 +1,423 @@
+//! One case on one subject: open, act, judge, close.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use futures::future::join_all;
+use proofmark_fakes::host::Host;
+use proofmark_fakes::workspace::TempWorkspace;
+use proofmark_protocol::{Call, Close, Open, RpcError};
+use serde_json::{Map, Value, json};
+
+use super::files;
+use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Outcome, Step};
+use crate::ledger::Contract;
+use crate::matcher::Difference;
+use crate::subject::Fault;
+use crate::subject::connection::{Ask, Connection, SessionHost};
+use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
+
+/// Where a case gets a process from, and gives it back to.
+pub(super) trait Processes {
+    /// The process that many cases share.
+    fn shared(&self) -> Rc<Connection>;
+    /// A process that no other case uses.
+    async fn spare(&self) -> Result<Rc<Connection>, Fault>;
+    fn give_back(&self, spare: Rc<Connection>);
+}
+
+/// Runs a case. `Err` is a fault of a process, for which this case may or may not be to blame.
+pub(super) async fn execute<P: Processes>(
+    case: &Case,
+    contract: &Contract,
+    processes: &P,
+    scratch: &Path,
+    number: u64,
+) -> Result<Verdict, Fault> {
+    let workspace = match contract.workspace.then(|| prepare(case, scratch, number)).transpose() {
+        Ok(workspace) => workspace,
+        // The harness's own folder: the subject has not been asked anything yet.
+        Err(message) => return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, case)) }),
+    };
+    let mut stage = Stage {
+        case,
+        processes,
+        workspace,
+        session: format!("s{number}"),
+        seats: BTreeMap::new(),
+        exchanges: Vec::new(),
+        asks: Vec::new(),
+    };
+    let mut failure = None;
+    for step in &case.steps {
+        if let Err(stop) = stage.step(step).await {
+            match stop {
+                Stop::Failure(found) => failure = Some(found),
+                Stop::Fault(fault) => return Err(fault),
+            }
+            break;
+        }
+    }
+    let closed = stage.close().await?;
+    let failure = failure.or(closed).map(|found| stage.explain(found));
+    Ok(match failure {
+        Some(failure) => Verdict::Failed { failure: Box::new(failure) },
+        None => Verdict::Passed,
+    })
+}
+
+fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, String> {
+    let workspace = TempWorkspace::in_folder(scratch, &number.to_string()).map_err(|fault| fault.to_string())?;
+    files::write(&workspace, &case.given.files).map_err(|fault| fault.to_string())?;
+    Ok(workspace)
+}
+
+/// A failure with nothing but a reason.
+pub(super) fn bare(reason: &str, told: String, case: &Case) -> Failure {
+    Failure {
+        reason: reason.to_owned(),
+        told,
+        at: case.at.to_string(),
+        words: None,
+        call: None,
+        expected: None,
+        got: None,
+        difference: None,
+        asks: Vec::new(),
+        transcript: Vec::new(),
+        stderr: Vec::new(),
+    }
+}
+
+/// Why a case ends early.
+enum Stop {
+    Failure(Found),
+    Fault(Fault),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// A failure as it was found, before the surroundings are added.
+struct Found {
+    reason: &'static str,
+    told: String,
+    at: String,
+    words: Option<String>,
+    call: Option<CallSeen>,
+    expected: Option<Value>,
+    got: Option<Value>,
+    difference: Option<Difference>,
+}
+
+/// A session in one process of the subject.
+struct Seat {
+    connection: Rc<Connection>,
+    host: Rc<SessionHost>,
+    shared: bool,
+}
+
+struct Stage<'a, P> {
+    case: &'a Case,
+    processes: &'a P,
+    workspace: Option<TempWorkspace>,
+    session: String,
+    seats: BTreeMap<&'a str, Seat>,
+    exchanges: Vec<(&'a CallStep, Value)>,
+    asks: Vec<Ask>,
+}
+
+impl<'a, P: Processes> Stage<'a, P> {
+    async fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
+        match &step.action {
+            Action::Call(call) => {
+                self.seat(&call.process).await?;
+                let answer = self.send(call).await?;
+                self.judge(step, call, answer, true)
+            }
+            Action::Together(calls) => {
+                for call in calls {
+                    self.seat(&call.process).await?;
+                }
+                let answers = join_all(calls.iter().map(|call| self.send(call))).await;
+                for (call, answer) in calls.iter().zip(answers) {
+                    self.judge(step, call, answer?, false)?;
+                }
+                Ok(())
+            }
+            Action::Kill { process } => {
+                self.seat(process).await?;
+                if let Some(seat) = self.seats.remove(process.as_str()) {
+                    seat.connection.kill().await;
+                }
+                Ok(())
+            }
+            Action::Write(given) => match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
+                Some(Err(fault)) => Err(Stop::Failure(found(step, "workspace", fault.to_string()))),
+                Some(Ok(())) | None => Ok(()),
+            },
+            Action::Leaves(expected) => {
+                match self.workspace.as_ref().and_then(|workspace| files::check(workspace, expected)) {
+                    Some(file) => Err(Stop::Failure(Found {
+                        expected: Some(file.expected),
+                        got: Some(file.got),
+                        difference: Some(file.difference),
+                        ..found(step, "difference", "a file is not as expected".to_owned())
+                    })),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Makes sure that there is a session in the process of that name.
+    async fn seat(&mut self, process: &'a str) -> Result<(), Stop> {
+        if self.seats.contains_key(process) {
+            return Ok(());
+        }
+        // A process that the case kills must be its own.
+        let killed = |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
+        let shared = process == MAIN_PROCESS && !self.case.steps.iter().any(killed);
+        let connection = if shared { self.processes.shared() } else { self.processes.spare().await? };
+        let given = &self.case.given;
+        let fakes = Host::new(&given.fakes).map_err(|message| Stop::Failure(blame(self.case, "fakes", message)))?;
+        let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
+        let open = Open {
+            session: self.session.clone(),
+            workspace: self.workspace.as_ref().map(|workspace| workspace.root().to_string_lossy().into_owned()),
+            clock: given.clock.clone(),
+            random: given.random.clone(),
+            fakes: given.fakes.keys().cloned().collect(),
+        };
+        connection.attach(&self.session, Rc::clone(&host));
+        let answer = connection.call("open", &open).await?;
+        self.seats.insert(process, Seat { connection, host, shared });
+        match answer {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Stop::Failure(blame(self.case, "adapter-error", format!("the adapter refused `open`: {error}")))),
+        }
+    }
+
+    async fn send(&self, call: &CallStep) -> Result<Result<Value, RpcError>, Fault> {
+        let seat = &self.seats[call.process.as_str()];
+        // Borrowed, so that large arguments are written once and never copied.
+        let params = CallRef { session: &self.session, operation: &call.operation, args: &call.args };
+        seat.connection.call("call", &params).await
+    }
+
+    fn judge(&mut self, step: &Step, call: &'a CallStep, answer: Result<Value, RpcError>, alone: bool) -> Result<(), Stop> {
+        let of_call = |reason, told| Found { call: Some(seen(call)), ..found(step, reason, told) };
+        let asks = alone.then(|| std::mem::take(&mut *self.seats[call.process.as_str()].host.asks.borrow_mut()));
+        let reply = match answer {
+            Ok(reply) => reply,
+            Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
+                return Err(Stop::Failure(of_call("not-implemented", format!("the adapter does not implement it: {error}"))));
+            }
+            Err(error) => {
+                return Err(Stop::Failure(of_call("adapter-error", format!("the adapter broke instead of answering: {error}"))));
+            }
+        };
+        let (kind, value) = match reply_of(reply) {
+            Ok(reply) => reply,
+            Err(reply) => {
+                let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}".to_owned();
+                return Err(Stop::Failure(Found { got: Some(reply), ..of_call("bad-answer", told) }));
+            }
+        };
+        let difference = differs(&call.expect, kind, &value);
+        let asked = asks.and_then(|asks| {
+            let difference = asks_differ(call, &asks);
+            self.asks.extend(asks);
+            difference
+        });
+        let outcome = json!({ kind.word(): value });
+        if let Some(difference) = difference {
+            return Err(Stop::Failure(Found {
+                expected: Some(expectation(&call.expect)),
+                got: Some(outcome),
+                difference: Some(difference),
+                ..of_call("difference", "the outcome is not as expected".to_owned())
+            }));
+        }
+        self.exchanges.push((call, outcome));
+        match asked {
+            Some((expected, got, difference)) => Err(Stop::Failure(Found {
+                expected: Some(expected),
+                got: Some(got),
+                difference: Some(difference),
+                ..of_call("difference", "the calls of fakes are not as expected".to_owned())
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes every session and gives the spare processes back.
+    async fn close(&mut self) -> Result<Option<Found>, Fault> {
+        let mut refused = None;
+        for seat in std::mem::take(&mut self.seats).into_values() {
+            let answer = seat.connection.call("close", &Close { session: self.session.clone() }).await?;
+            self.asks.append(&mut seat.host.asks.borrow_mut());
+            seat.connection.detach(&self.session);
+            if let Err(error) = answer {
+                refused = Some(blame(self.case, "adapter-error", format!("the adapter refused `close`: {error}")));
+            }
+            if !seat.shared {
+                self.processes.give_back(seat.connection);
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Adds the surroundings; the workspace's own path becomes a word, so that two runs tell the same.
+    fn explain(&self, found: Found) -> Failure {
+        let transcript: Vec<Exchange> =
+            self.exchanges.iter().map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() }).collect();
+        let mut failure = Failure {
+            reason: found.reason.to_owned(),
+            told: found.told,
+            at: found.at,
+            words: found.words,
+            call: found.call,
+            expected: found.expected,
+            got: found.got,
+            difference: found.difference,
+            asks: self.asks.clone(),
+            transcript,
+            stderr: self.processes.shared().stderr(),
+        };
+        if let Some(workspace) = &self.workspace {
+            let root = workspace.root().to_string_lossy();
+            let hide = |text: &mut String| {
+                if text.contains(&*root) {
+                    *text = text.replace(&*root, "<workspace>");
+                }
+            };
+            hide(&mut failure.told);
+            if let Some(difference) = &mut failure.difference {
+                hide(&mut difference.expected);
+                hide(&mut difference.got);
+            }
+            for value in failure.got.iter_mut().chain(failure.transcript.iter_mut().map(|exchange| &mut exchange.outcome)) {
+                each_string(value, &hide);
+            }
+            failure.stderr.iter_mut().for_each(hide);
+        }
+        failure
+    }
+}
+
+#[derive(serde::Serialize)]
+struct CallRef<'a> {
+    session: &'a str,
+    operation: &'a str,
+    args: &'a Value,
+}
+
+fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
+        Value::Object(map) => map.values_mut().for_each(|item| each_string(item, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn seen(call: &CallStep) -> CallSeen {
+    let CallStep { operation, args, process, .. } = call;
+    CallSeen { operation: operation.clone(), args: args.clone(), process: process.clone() }
+}
+
+fn found(step: &Step, reason: &'static str, told: String) -> Found {
+    Found { reason, told, at: step.at.to_string(), words: step.words.clone(), call: None, expected: None, got: None, difference: None }
+}
+
+fn blame(case: &Case, reason: &'static str, told: String) -> Found {
+    Found { reason, told, at: case.at.to_string(), words: None, call: None, expected: None, got: None, difference: None }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Returned,
+    Failed,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Returned => "returns",
+            Self::Failed => "fails",
+        }
+    }
+}
+
+/// `{"value": …}` or `{"error": {…}}`; further members may come from a newer subject.
+fn reply_of(reply: Value) -> Result<(Kind, Value), Value> {
+    let Value::Object(mut map) = reply else { return Err(reply) };
+    match (map.contains_key("value"), map.get("error").is_some_and(is_contract_error)) {
+        (true, false) if !map.contains_key("error") => Ok((Kind::Returned, map.remove("value").unwrap_or_default())),
+        (false, true) => Ok((Kind::Failed, map.remove("error").unwrap_or_default())),
+        _ => Err(Value::Object(map)),
+    }
+}
+
+fn is_contract_error(error: &Value) -> bool {
+    error.get("code").is_some_and(Value::is_string)
+}
+
+/// The difference from the likeliest alternative: one of the same kind, if there is one.
+fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<Difference> {
+    let mut first = None;
+    for outcome in expect {
+        let difference = match (outcome, kind) {
+            (Outcome::Returns(pattern), Kind::Returned) | (Outcome::Fails(pattern), Kind::Failed) => {
+                let difference = pattern.difference(value)?;
+                first = Some(difference);
+                continue;
+            }
+            (Outcome::Returns(_), Kind::Failed) => Difference {
+                path: "$".to_owned(),
+                expected: "a value".to_owned(),
+                got: format!("a failure with {}", value["code"]),
+            },
+            (Outcome::Fails(pattern), Kind::Returned) => Difference {
+                path: "$".to_owned(),
+                expected: format!("a failure with {}", pattern.source["code"]),
+                got: "a value".to_owned(),
+            },
+        };
+        first = first.or(Some(difference));
+    }
+    first
+}
+
+fn expectation(expect: &[Outcome]) -> Value {
+    match expect {
+        [only] => only.to_value(),
+        several => json!({"either": several.iter().map(Outcome::to_value).collect::<Vec<_>>()}),
+    }
+}
+
+fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value, Difference)> {
+    let got: Vec<Value> = asks.iter().map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args})).collect();
+    let mut difference = call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
+        let mut difference = pattern.difference(ask)?;
+        difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
+        Some(difference)
+    });
+    if difference.is_none() && call.asks.len() != got.len() {
+        let place = call.asks.len().min(got.len());
+        let shown = |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
+        difference = Some(Difference {
+            path: format!("call {} of a fake", place + 1),
+            expected: shown(call.asks.get(place).map(|pattern| &pattern.source)),
+            got: shown(got.get(place)),
+        });
+    }
+    let expected = call.asks.iter().map(|pattern| pattern.source.clone()).collect();
+    Some((json!({"asks": Value::Array(expected)}), json!({"asks": got}), difference?))
+}

@@ -1,0 +1,118 @@
+//! The workspace of a case: what is put there before, and what must be there after.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use proofmark_fakes::workspace::{TempWorkspace, WorkspaceError};
+use serde_json::Value;
+
+use crate::case::{FileExpected, FileGiven};
+use crate::matcher::Difference;
+
+/// A file that is not as expected.
+pub(super) struct FileDifference {
+    pub(super) expected: Value,
+    pub(super) got: Value,
+    pub(super) difference: Difference,
+}
+
+pub(super) fn write(workspace: &TempWorkspace, files: &BTreeMap<String, FileGiven>) -> Result<(), WorkspaceError> {
+    for (path, given) in files {
+        match given {
+            FileGiven::Text(text) => workspace.file(path, text)?,
+            FileGiven::Symlink(target) => workspace.symlink(path, target)?,
+            FileGiven::Folder => workspace.folder(path)?,
+        }
+    }
+    Ok(())
+}
+
+/// The first file that is not as expected.
+pub(super) fn check(workspace: &TempWorkspace, files: &BTreeMap<String, FileExpected>) -> Option<FileDifference> {
+    files.iter().find_map(|(path, expected)| differ(path, expected, &read(workspace, path)))
+}
+
+enum Found {
+    Nothing,
+    Text(String),
+    /// There, but not a readable text file; why.
+    Other(String),
+}
+
+fn read(workspace: &TempWorkspace, path: &str) -> Found {
+    match std::fs::read(workspace.root().join(path)) {
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Found::Text(text),
+            Err(fault) => Found::Other(format!("bytes that are not UTF-8: {}", String::from_utf8_lossy(fault.as_bytes()))),
+        },
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Found::Nothing,
+        Err(fault) => Found::Other(format!("something that is no file: {fault}")),
+    }
+}
+
+fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDifference> {
+    let got = match found {
+        Found::Nothing => Value::Null,
+        Found::Text(text) => Value::from(text.as_str()),
+        Found::Other(told) => Value::from(told.as_str()),
+    };
+    let differs = |wanted: Value, place: String, expected: String, have: String| {
+        Some(FileDifference { expected: wanted, got: got.clone(), difference: Difference { path: place, expected, got: have } })
+    };
+    match (expected, found) {
+        (FileExpected::Absent, Found::Nothing) => None,
+        (FileExpected::Absent, _) => differs(Value::Null, path.to_owned(), "no such file".to_owned(), "a file".to_owned()),
+        (FileExpected::Text(text), Found::Text(have)) if text == have => None,
+        (FileExpected::Text(text), Found::Text(have)) => {
+            let (place, want, have) = first_difference(path, text, have);
+            differs(Value::from(text.as_str()), place, want, have)
+        }
+        (FileExpected::Lines { prefix, ndjson }, Found::Text(have)) => {
+            if let Some(prefix) = prefix.as_ref().filter(|prefix| !have.starts_with(prefix.as_str())) {
+                let (place, want, have) = first_difference(path, prefix, have);
+                return differs(Value::from(prefix.as_str()), place, want, have);
+            }
+            let pattern = ndjson.as_ref()?;
+            let wanted = pattern.source.clone();
+            if !have.is_empty() && !have.ends_with('\n') {
+                return differs(wanted, path.to_owned(), "a last line that ends with a newline".to_owned(), "a file that ends in the middle of a line".to_owned());
+            }
+            let mut lines = Vec::new();
+            for (index, line) in have.lines().enumerate() {
+                match serde_json::from_str::<Value>(line) {
+                    Ok(value) => lines.push(value),
+                    Err(fault) => {
+                        return differs(wanted, format!("{path}:{}", index + 1), "a line of JSON".to_owned(), format!("`{line}` ({fault})"));
+                    }
+                }
+            }
+            let lines = Value::Array(lines);
+            let mut difference = pattern.difference(&lines)?;
+            difference.path = format!("{path} {}", difference.path);
+            Some(FileDifference { expected: wanted, got: lines, difference })
+        }
+        (FileExpected::Text(_) | FileExpected::Lines { .. }, _) => {
+            let told = match found {
+                Found::Other(told) => told.clone(),
+                Found::Nothing | Found::Text(_) => "no such file".to_owned(),
+            };
+            differs(Value::from("a text file"), path.to_owned(), "a text file".to_owned(), told)
+        }
+    }
+}
+
+/// The line where two texts part, and that line of each.
+fn first_difference(path: &str, expected: &str, got: &str) -> (String, String, String) {
+    let mut line = 0;
+    let (mut wants, mut haves) = (expected.split_inclusive('\n'), got.split_inclusive('\n'));
+    loop {
+        line += 1;
+        match (wants.next(), haves.next()) {
+            (Some(want), Some(have)) if want == have => {}
+            (want, have) => {
+                let shown = |text: Option<&str>| text.map_or("the end of the file".to_owned(), |text| Value::from(text).to_string());
+                return (format!("{path}:{line}"), shown(want), shown(have));
+            }
+        }
+    }
+}

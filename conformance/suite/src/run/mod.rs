@@ -1,0 +1,8 @@
+//! Running cases: many at a time on persistent processes, each in a session and workspace of its own.
+
+pub(crate) mod execute;
+mod files;
+mod runner;
+mod worker;
+
+pub use runner::{Cancel, Event, RunError, RunOptions, run};

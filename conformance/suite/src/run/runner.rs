@@ -1,0 +1,214 @@
+//! A run: workers, their events, and the outcome.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::mpsc;
+
+use proofmark_protocol::HelloReply;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
+use tokio::sync::watch;
+
+use super::worker::Worker;
+use crate::case::Case;
+use crate::subject::{Fault, Patience, StartError, SubjectCommand, orphans};
+use crate::suite::Suite;
+use crate::verdict::{CaseResult, RunOutcome};
+
+/// How to run.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// Workers, each with a process of the subject.
+    pub jobs: usize,
+    /// Cases in flight per worker.
+    pub window: usize,
+    pub patience: Patience,
+    /// Shuffles the order of the cases; without it they run in name order.
+    pub seed: Option<u64>,
+    /// Hunt down what the subject left behind. Only where this process has no other children.
+    pub kill_orphans: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+        Self { jobs, window: 32, patience: Patience::default(), seed: None, kill_orphans: false }
+    }
+}
+
+/// What happens during a run, as it happens. Reporters read these.
+#[derive(Debug)]
+pub enum Event {
+    /// A process of the subject introduced itself.
+    Hello(Box<HelloReply>),
+    Case(CaseResult),
+    /// A fault that no single case is to blame for.
+    Fault(Fault),
+    CannotStart(StartError),
+}
+
+/// Why a run could not take place.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    CannotStart(#[from] StartError),
+    #[error("no folder for workspaces can be made: {0}")]
+    NoScratch(std::io::Error),
+    #[error("the folder of workspaces cannot be removed: {0}")]
+    ScratchStays(std::io::Error),
+    #[error("a worker could not begin: {0}")]
+    NoWorker(std::io::Error),
+}
+
+/// Stops a run from another thread; what is under way is killed.
+#[derive(Debug, Clone)]
+pub struct Cancel(watch::Sender<bool>);
+
+impl Default for Cancel {
+    fn default() -> Self {
+        Self(watch::Sender::new(false))
+    }
+}
+
+impl Cancel {
+    pub fn cancel(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// What the workers share.
+pub(super) struct Shared<'a> {
+    pub(super) suite: &'a Suite,
+    pub(super) cases: Vec<&'a Case>,
+    pub(super) command: SubjectCommand,
+    pub(super) options: RunOptions,
+    pub(super) scratch: PathBuf,
+    pub(super) next: AtomicUsize,
+    /// For sessions and workspaces, so that no two have the same name.
+    pub(super) numbers: AtomicU64,
+    /// Faults since the last case that ran to its end.
+    pub(super) barren: AtomicUsize,
+}
+
+/// Runs the cases against the subject and tells `on_event` what happens, on this thread.
+pub fn run(
+    suite: &Suite,
+    cases: Vec<&Case>,
+    command: &SubjectCommand,
+    options: &RunOptions,
+    cancel: &Cancel,
+    mut on_event: impl FnMut(&Event),
+) -> Result<RunOutcome, RunError> {
+    let scratch = tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
+    let mut cases = cases;
+    if let Some(seed) = options.seed {
+        shuffle(&mut cases, seed);
+    }
+    let jobs = options.jobs.clamp(1, cases.len().max(1));
+    let shared = Shared {
+        suite,
+        cases,
+        command: command.clone(),
+        options: options.clone(),
+        scratch: scratch.path().to_owned(),
+        next: AtomicUsize::new(0),
+        numbers: AtomicU64::new(1),
+        barren: AtomicUsize::new(0),
+    };
+    let (sender, events) = mpsc::channel();
+    let mut tally = Tally::default();
+    let begun = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs)
+            .map(|_| {
+                let (shared, sender, cancelled) = (&shared, sender.clone(), cancel.0.subscribe());
+                scope.spawn(move || work(shared, sender, cancelled))
+            })
+            .collect();
+        drop(sender);
+        for event in events {
+            on_event(&event);
+            tally.add(event);
+        }
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    begun.map_err(RunError::NoWorker)?;
+    if options.kill_orphans {
+        let count = orphans::kill_all();
+        if count > 0 && !*cancel.0.borrow() {
+            tally.faults.push(Fault::LeftProcesses { count });
+        }
+    }
+    scratch.close().map_err(RunError::ScratchStays)?;
+    tally.outcome(*cancel.0.borrow())
+}
+
+fn work(shared: &Shared<'_>, sender: mpsc::Sender<Event>, mut cancelled: watch::Receiver<bool>) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let emit = |event| {
+        // The receiver lives until the last worker is done.
+        let _gone = sender.send(event);
+    };
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let worker = Worker::new(shared, &emit);
+        tokio::select! {
+            () = worker.work() => {}
+            // Dropping the worker kills its processes.
+            _ = cancelled.wait_for(|cancelled| *cancelled) => {}
+        }
+    });
+    Ok(())
+}
+
+/// Fisher–Yates on ChaCha: the same seed gives the same order on every machine.
+fn shuffle(cases: &mut [&Case], seed: u64) {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    for last in (1..cases.len()).rev() {
+        let bound = last as u64 + 1;
+        let pick = usize::try_from(random.next_u64() % bound).expect("it is at most `last`");
+        cases.swap(last, pick);
+    }
+}
+
+/// Gathers events into an outcome that does not depend on their order.
+#[derive(Default)]
+struct Tally {
+    subject: Option<HelloReply>,
+    results: BTreeMap<String, CaseResult>,
+    faults: Vec<Fault>,
+    cannot_start: Option<StartError>,
+}
+
+impl Tally {
+    fn add(&mut self, event: Event) {
+        match event {
+            Event::Hello(hello) => match &self.subject {
+                None => self.subject = Some(*hello),
+                Some(first) if *first == *hello => {}
+                Some(first) => {
+                    let told = format!("{} and {}", shown(first), shown(&hello));
+                    self.faults.push(Fault::TwoFaces { told });
+                }
+            },
+            Event::Case(result) => {
+                self.results.insert(result.case.clone(), result);
+            }
+            Event::Fault(fault) => self.faults.push(fault),
+            Event::CannotStart(fault) => self.cannot_start = Some(fault),
+        }
+    }
+
+    fn outcome(mut self, interrupted: bool) -> Result<RunOutcome, RunError> {
+        if let Some(fault) = self.cannot_start {
+            return Err(RunError::CannotStart(fault));
+        }
+        self.faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
+        self.faults.dedup();
+        Ok(RunOutcome { subject: self.subject, results: self.results.into_values().collect(), faults: self.faults, interrupted })
+    }
+}
+
+fn shown(hello: &HelloReply) -> String {
+    serde_json::to_string(hello).unwrap_or_default()
+}

@@ -1,0 +1,264 @@
+//! One worker: a thread with a process of the subject and a window of cases in flight.
+//!
+//! When a process faults, nobody can tell which of the cases in flight is to blame. Each of them runs
+//! again, alone in a fresh process, and that run decides. So a verdict does not depend on the window,
+//! the order or the number of workers.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use proofmark_protocol::HelloReply;
+
+use super::execute::{Processes, bare, execute};
+use super::runner::{Event, Shared};
+use crate::case::Case;
+use crate::ledger::Contract;
+use crate::subject::Fault;
+use crate::subject::connection::Connection;
+use crate::verdict::{CaseResult, NotExercised, Verdict};
+
+/// So many starts in a row may fail before a subject is given up.
+const FAILED_STARTS: usize = 3;
+/// So many faults in a row, without a single answer, before a subject is given up.
+const BARREN_FAULTS: usize = 4;
+
+/// A case alone, or one of many.
+struct Bench<'a, 'b> {
+    worker: &'b Worker<'a>,
+    shared: Rc<Connection>,
+}
+
+pub(super) struct Worker<'a> {
+    run: &'a Shared<'a>,
+    emit: &'a dyn Fn(Event),
+    connection: RefCell<Option<Rc<Connection>>>,
+    spares: RefCell<Vec<Rc<Connection>>>,
+    failed_starts: Cell<usize>,
+    /// Why nothing more is tried, once that is so.
+    given_up: RefCell<Option<(Fault, Vec<String>)>>,
+}
+
+/// Cases that were in flight when a process faulted.
+struct Suspects<'a> {
+    waiting: VecDeque<&'a Case>,
+    fault: Fault,
+    count: usize,
+    guilty: bool,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(run: &'a Shared<'a>, emit: &'a dyn Fn(Event)) -> Self {
+        Self {
+            run,
+            emit,
+            connection: RefCell::default(),
+            spares: RefCell::default(),
+            failed_starts: Cell::new(0),
+            given_up: RefCell::default(),
+        }
+    }
+
+    pub(super) async fn work(&self) {
+        let mut flights = FuturesUnordered::new();
+        let mut suspects: Option<Suspects<'a>> = None;
+        // A single case is always alone.
+        let window = if self.run.cases.len() == 1 { 0 } else { self.run.options.window.max(1) };
+        loop {
+            while suspects.is_none() && flights.len() < window {
+                let Some(case) = self.next() else { break };
+                if let Some(connection) = self.admit(case).await {
+                    flights.push(async move { (case, self.fly(case, connection).await) });
+                }
+            }
+            if let Some((case, outcome)) = flights.next().await {
+                match outcome {
+                    Ok(verdict) => self.decide(case, verdict),
+                    Err(fault) => {
+                        let suspects = suspects.get_or_insert_with(|| Suspects { waiting: VecDeque::new(), fault, count: 0, guilty: false });
+                        suspects.waiting.push_back(case);
+                        suspects.count += 1;
+                    }
+                }
+                continue;
+            }
+            if let Some(current) = &mut suspects {
+                self.drop_connection().await;
+                match current.waiting.pop_front() {
+                    Some(case) => current.guilty |= self.alone(case).await,
+                    None => {
+                        if !current.guilty {
+                            (self.emit)(Event::Fault(Fault::OnlyTogether { fault: Box::new(current.fault.clone()), cases: current.count }));
+                        }
+                        suspects = None;
+                    }
+                }
+                continue;
+            }
+            match self.next() {
+                Some(case) => {
+                    self.alone(case).await;
+                }
+                None => break,
+            }
+        }
+        self.end().await;
+    }
+
+    fn next(&self) -> Option<&'a Case> {
+        let index = self.run.next.fetch_add(1, Ordering::Relaxed);
+        self.run.cases.get(index).copied()
+    }
+
+    fn decide(&self, case: &Case, verdict: Verdict) {
+        (self.emit)(Event::Case(CaseResult { case: case.name.clone(), verdict }));
+    }
+
+    /// A process for the case, unless the case is decided without one.
+    async fn admit(&self, case: &Case) -> Option<Rc<Connection>> {
+        match self.connect().await {
+            Ok(connection) => match not_exercised(case, &connection.hello) {
+                Some(reason) => {
+                    self.decide(case, Verdict::NotExercised { reason });
+                    None
+                }
+                None => Some(connection),
+            },
+            Err((fault, stderr)) => {
+                self.condemn(case, fault, stderr);
+                None
+            }
+        }
+    }
+
+    fn condemn(&self, case: &Case, fault: Fault, stderr: Vec<String>) {
+        let mut failure = bare(fault.code(), fault.to_string(), case);
+        failure.stderr = stderr;
+        self.decide(case, Verdict::Failed { failure: Box::new(failure) });
+    }
+
+    async fn fly(&self, case: &'a Case, shared: Rc<Connection>) -> Result<Verdict, Fault> {
+        let contract = self.contract(case);
+        let number = self.run.numbers.fetch_add(1, Ordering::Relaxed);
+        let outcome = execute(case, contract, &Bench { worker: self, shared: Rc::clone(&shared) }, &self.run.scratch, number).await;
+        if outcome.is_ok() {
+            self.run.barren.store(0, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    fn contract(&self, case: &Case) -> &'a Contract {
+        self.run.suite.contract(&case.contract).expect("the lint refuses a case without a ledger")
+    }
+
+    /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
+    async fn alone(&self, case: &'a Case) -> bool {
+        let Some(connection) = self.admit(case).await else { return true };
+        let fault = match self.fly(case, Rc::clone(&connection)).await {
+            Ok(verdict) => {
+                self.decide(case, verdict);
+                return false;
+            }
+            Err(fault) => connection.refine(fault).await,
+        };
+        let stderr = connection.stderr();
+        let barren = self.run.barren.fetch_add(1, Ordering::Relaxed) + 1;
+        if barren >= BARREN_FAULTS {
+            let last = Box::new(fault.clone());
+            *self.given_up.borrow_mut() = Some((Fault::GaveUp { after: barren, last }, stderr.clone()));
+        }
+        self.condemn(case, fault, stderr);
+        self.drop_connection().await;
+        true
+    }
+
+    /// The process that cases share, started if need be.
+    async fn connect(&self) -> Result<Rc<Connection>, (Fault, Vec<String>)> {
+        if let Some(given_up) = &*self.given_up.borrow() {
+            return Err(given_up.clone());
+        }
+        let current = self.connection.borrow().clone().filter(|connection| connection.is_alive());
+        if let Some(connection) = current {
+            return Ok(connection);
+        }
+        self.drop_connection().await;
+        match self.start().await {
+            Ok(connection) => {
+                self.failed_starts.set(0);
+                *self.connection.borrow_mut() = Some(Rc::clone(&connection));
+                Ok(connection)
+            }
+            Err(broken) => {
+                self.failed_starts.set(self.failed_starts.get() + 1);
+                if self.failed_starts.get() >= FAILED_STARTS {
+                    *self.given_up.borrow_mut() = Some(broken.clone());
+                }
+                Err(broken)
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Rc<Connection>, (Fault, Vec<String>)> {
+        match Connection::open(&self.run.command, self.run.options.patience).await {
+            Ok(Ok(connection)) => {
+                (self.emit)(Event::Hello(Box::new(connection.hello.clone())));
+                Ok(Rc::new(connection))
+            }
+            Ok(Err(broken)) => Err(broken),
+            Err(fault) => {
+                let broken = Fault::Exited { status: "before it began".to_owned(), during: format!("({fault})") };
+                (self.emit)(Event::CannotStart(fault));
+                Err((broken, Vec::new()))
+            }
+        }
+    }
+
+    async fn drop_connection(&self) {
+        let connection = self.connection.borrow_mut().take();
+        if let Some(connection) = connection {
+            connection.kill().await;
+        }
+    }
+
+    /// Ends every process the polite way, and tells which did not go.
+    async fn end(&self) {
+        let mut connections = std::mem::take(&mut *self.spares.borrow_mut());
+        connections.extend(self.connection.borrow_mut().take());
+        for connection in connections {
+            if let Some(fault) = connection.shutdown().await {
+                (self.emit)(Event::Fault(fault));
+            }
+        }
+    }
+}
+
+impl Processes for Bench<'_, '_> {
+    fn shared(&self) -> Rc<Connection> {
+        Rc::clone(&self.shared)
+    }
+
+    async fn spare(&self) -> Result<Rc<Connection>, Fault> {
+        loop {
+            let Some(spare) = self.worker.spares.borrow_mut().pop() else { break };
+            if spare.is_alive() {
+                return Ok(spare);
+            }
+        }
+        self.worker.start().await.map_err(|(fault, _)| fault)
+    }
+
+    fn give_back(&self, spare: Rc<Connection>) {
+        self.worker.spares.borrow_mut().push(spare);
+    }
+}
+
+fn not_exercised(case: &Case, hello: &HelloReply) -> Option<NotExercised> {
+    if !hello.contracts.contains(&case.contract) {
+        return Some(NotExercised::NotClaimed);
+    }
+    let missing = case.needs.iter().find(|need| !hello.hooks.contains(need))?;
+    Some(NotExercised::HookMissing(missing.clone()))
+}

@@ -1,0 +1,83 @@
+//! Which cases a run executes.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::case::Case;
+use crate::problem::nearest;
+use crate::suite::Suite;
+
+/// What was asked for; an empty list asks for everything.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    pub contracts: Vec<String>,
+    pub cases: Vec<String>,
+    pub requirements: Vec<String>,
+}
+
+/// Why nothing can be selected.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    #[error("unknown {kind} `{name}`{}; `proofmark list {kind}s` shows all", nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default())]
+    Unknown { kind: &'static str, name: String, nearest: Option<String> },
+    #[error("`{glob}` is not a glob: {fault}")]
+    BadGlob { glob: String, fault: String },
+    #[error("no case matches `{glob}`{}; `proofmark list cases` shows all", nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default())]
+    NoMatch { glob: String, nearest: Option<String> },
+    #[error("no case is left by these filters together; a run of zero cases shows nothing")]
+    Nothing,
+}
+
+impl Selection {
+    /// The cases that fit every filter, in name order. None at all is an error.
+    pub fn of<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Case>, SelectError> {
+        let contracts = || suite.contracts.iter().map(|contract| contract.id.as_str());
+        known("contract", &self.contracts, contracts)?;
+        let requirements =
+            || suite.contracts.iter().flat_map(|contract| &contract.requirements).map(|requirement| requirement.id.as_str());
+        known("requirement", &self.requirements, requirements)?;
+        let globs = self.globs(suite)?;
+        let wanted = |case: &&Case| {
+            (self.contracts.is_empty() || self.contracts.contains(&case.contract))
+                && (self.requirements.is_empty() || case.shows.iter().any(|id| self.requirements.contains(id)))
+                && (globs.is_empty() || globs.iter().any(|glob| fits(glob, case)))
+        };
+        let selected: Vec<&Case> = suite.cases.iter().filter(wanted).collect();
+        if selected.is_empty() { Err(SelectError::Nothing) } else { Ok(selected) }
+    }
+
+    fn globs(&self, suite: &Suite) -> Result<Vec<GlobMatcher>, SelectError> {
+        let mut globs = Vec::new();
+        for glob in &self.cases {
+            let compiled = GlobBuilder::new(glob)
+                .literal_separator(true)
+                .build()
+                .map_err(|fault| SelectError::BadGlob { glob: glob.clone(), fault: fault.to_string() })?
+                .compile_matcher();
+            if !suite.cases.iter().any(|case| fits(&compiled, case)) {
+                let nearest = nearest(glob, suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]));
+                return Err(SelectError::NoMatch { glob: glob.clone(), nearest: nearest.map(str::to_owned) });
+            }
+            globs.push(compiled);
+        }
+        Ok(globs)
+    }
+}
+
+/// A glob may speak of the whole name, of the id within the contract, or of a former name.
+fn fits(glob: &GlobMatcher, case: &Case) -> bool {
+    glob.is_match(&case.name) || glob.is_match(case.id()) || case.aliases.iter().any(|alias| glob.is_match(alias))
+}
+
+fn known<'a, I: Iterator<Item = &'a str>>(
+    kind: &'static str,
+    asked: &[String],
+    all: impl Fn() -> I,
+) -> Result<(), SelectError> {
+    match asked.iter().find(|name| !all().any(|known| known == *name)) {
+        Some(name) => {
+            let nearest = nearest(name, all()).map(str::to_owned);
+            Err(SelectError::Unknown { kind, name: name.clone(), nearest })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,323 @@
+//! The wire to one process of the subject: requests out, answers matched by id, fakes served.
+//!
+//! Everything here lives on one thread, so state is in cells and nothing is locked. A fault ends the
+//! connection: every waiting request learns of it, and the process is killed.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use proofmark_fakes::host::Host;
+use proofmark_protocol::message::{Event, FakeCall, push_error, push_request, push_result};
+use proofmark_protocol::{Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{Notify, oneshot};
+
+use super::process::{Process, StartError};
+use super::{Fault, Patience, SubjectCommand};
+
+type Answer = Result<Value, RpcError>;
+
+/// A call of a fake, as the harness saw it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ask {
+    pub fake: String,
+    pub method: String,
+    pub args: Value,
+    /// The fake's answer: `{"value": …}` or `{"error": …}`.
+    pub answer: Value,
+}
+
+/// What the harness does for one session: it plays the fakes and writes down what happens.
+#[derive(Default)]
+pub(crate) struct SessionHost {
+    pub(crate) fakes: RefCell<Host>,
+    pub(crate) asks: RefCell<Vec<Ask>>,
+    pub(crate) events: RefCell<Vec<Value>>,
+}
+
+pub(crate) struct Connection {
+    shared: Rc<Shared>,
+    process: RefCell<Option<Process>>,
+    pub(crate) hello: HelloReply,
+    patience: Patience,
+}
+
+struct Shared {
+    out: RefCell<Vec<u8>>,
+    filled: Notify,
+    next_id: Cell<i64>,
+    waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
+    sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
+    fault: RefCell<Option<Fault>>,
+    /// What the subject is doing, for the message of a fault that no request explains.
+    during: Cell<&'static str>,
+}
+
+impl Connection {
+    /// Starts a process and says hello. The outer error means that nothing could be started.
+    pub(crate) async fn open(command: &SubjectCommand, patience: Patience) -> Result<Result<Self, (Fault, Vec<String>)>, StartError> {
+        let (process, stdin, stdout) = Process::start(command)?;
+        let shared = Rc::new(Shared {
+            out: RefCell::default(),
+            filled: Notify::new(),
+            next_id: Cell::new(0),
+            waiting: RefCell::default(),
+            sessions: RefCell::default(),
+            fault: RefCell::default(),
+            during: Cell::new("before it answered `hello`"),
+        });
+        tokio::task::spawn_local(write_out(Rc::clone(&shared), stdin));
+        tokio::task::spawn_local(read_in(Rc::clone(&shared), stdout));
+        let greeting = Hello {
+            protocol: PROTOCOL,
+            harness: Party { name: "proofmark".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        };
+        let stderr = Rc::clone(&process.stderr);
+        let mut connection = Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
+        let said = connection.request("hello", &greeting, patience.start).await;
+        match said.and_then(|answer| greeted(answer)) {
+            Ok(hello) => {
+                connection.hello = hello;
+                connection.shared.during.set("while it was needed");
+                Ok(Ok(connection))
+            }
+            Err(fault) => {
+                let fault = connection.refine(fault).await;
+                connection.kill().await;
+                let lines = stderr.borrow().snapshot();
+                Ok(Err((fault, lines)))
+            }
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) async fn request(&self, method: &str, params: &impl Serialize, patience: Duration) -> Result<Answer, Fault> {
+        if let Some(fault) = self.shared.fault.borrow().clone() {
+            return Err(fault);
+        }
+        let id = self.shared.next_id.get();
+        self.shared.next_id.set(id + 1);
+        let (sender, receiver) = oneshot::channel();
+        self.shared.waiting.borrow_mut().insert(id, sender);
+        push_request(&mut self.shared.out.borrow_mut(), &Id::Number(id), method, params);
+        self.shared.filled.notify_one();
+        match tokio::time::timeout(patience, receiver).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended())),
+            Err(_) => {
+                let fault = Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() };
+                Err(self.shared.fail(fault))
+            }
+        }
+    }
+
+    pub(crate) async fn call(&self, method: &str, params: &impl Serialize) -> Result<Answer, Fault> {
+        self.request(method, params, self.patience.call).await
+    }
+
+    pub(crate) fn attach(&self, session: &str, host: Rc<SessionHost>) {
+        self.shared.sessions.borrow_mut().insert(session.to_owned(), host);
+    }
+
+    pub(crate) fn detach(&self, session: &str) {
+        self.shared.sessions.borrow_mut().remove(session);
+    }
+
+    pub(crate) fn is_alive(&self) -> bool {
+        self.shared.fault.borrow().is_none()
+    }
+
+    pub(crate) fn stderr(&self) -> Vec<String> {
+        self.process.borrow().as_ref().map(|process| process.stderr.borrow().snapshot()).unwrap_or_default()
+    }
+
+    /// A closed pipe is told apart: did the process end, and how, or does it live on?
+    pub(crate) async fn refine(&self, fault: Fault) -> Fault {
+        let (Fault::ClosedStdout { during } | Fault::ClosedStdin { during }) = &fault else {
+            return fault;
+        };
+        let Some(mut process) = self.process.borrow_mut().take() else {
+            return fault;
+        };
+        let refined = match tokio::time::timeout(Duration::from_millis(500), process.ended()).await {
+            Ok(status) => Fault::Exited { status, during: during.clone() },
+            Err(_) => fault,
+        };
+        *self.process.borrow_mut() = Some(process);
+        refined
+    }
+
+    /// SIGKILL to the whole process group.
+    pub(crate) async fn kill(&self) {
+        self.shared.fail(Fault::Exited { status: "on signal 9".to_owned(), during: "because the harness killed it".to_owned() });
+        let process = self.process.borrow_mut().take();
+        if let Some(process) = process {
+            process.kill().await;
+        }
+    }
+
+    /// `shutdown`, end of input, and away; tells what the subject should not have done.
+    pub(crate) async fn shutdown(&self) -> Option<Fault> {
+        self.shared.during.set("before it answered `shutdown`");
+        let answered = self.request("shutdown", &json!({}), self.patience.end).await;
+        self.shared.fail(Fault::ClosedStdin { during: "at its end".to_owned() });
+        let process = self.process.borrow_mut().take()?;
+        let fault = process.end(self.patience.end).await;
+        match answered {
+            Ok(_) | Err(Fault::ClosedStdout { .. } | Fault::ClosedStdin { .. }) => fault,
+            Err(other) => fault.or(Some(other)),
+        }
+    }
+}
+
+fn nobody() -> HelloReply {
+    HelloReply {
+        protocol: PROTOCOL,
+        name: String::new(),
+        version: String::new(),
+        language: String::new(),
+        contracts: Vec::new(),
+        options: serde_json::Map::new(),
+        hooks: Vec::new(),
+    }
+}
+
+fn greeted(answer: Answer) -> Result<HelloReply, Fault> {
+    let bad = |told: String| Fault::BadAnswer { to: "hello".to_owned(), told };
+    let value = answer.map_err(|error| bad(error.to_string()))?;
+    // The version first: another version may have another shape.
+    if let Some(spoken) = value["protocol"].as_u64().filter(|spoken| *spoken != PROTOCOL) {
+        return Err(Fault::WrongVersion { spoken });
+    }
+    serde_json::from_value(value).map_err(|fault| bad(fault.to_string()))
+}
+
+impl Shared {
+    fn ended(&self) -> Fault {
+        Fault::ClosedStdout { during: self.during.get().to_owned() }
+    }
+
+    /// Ends the connection; the first fault is the one that counts.
+    fn fail(&self, fault: Fault) -> Fault {
+        let first = self.fault.borrow_mut().get_or_insert(fault).clone();
+        for (_, sender) in self.waiting.borrow_mut().drain() {
+            // Whoever stopped waiting needs no answer.
+            let _gone = sender.send(Err(first.clone()));
+        }
+        self.filled.notify_one();
+        first
+    }
+
+    fn take(&self, line: &[u8]) -> Result<(), Fault> {
+        match Incoming::parse(line).map_err(|fault| Fault::of_message(&fault))? {
+            Incoming::Answer { id, outcome } => self.answered(id, outcome),
+            Incoming::Request { id, method, params } => {
+                self.asked(&id, &method, params);
+                Ok(())
+            }
+            Incoming::Notification { method, params } if method == "event" => {
+                let event: Event = serde_json::from_value(params)
+                    .map_err(|fault| Fault::BadAnswer { to: "event".to_owned(), told: fault.to_string() })?;
+                if let Some(session) = self.sessions.borrow().get(&event.session) {
+                    session.events.borrow_mut().push(event.item);
+                }
+                Ok(())
+            }
+            // Unknown notifications may come from a newer subject.
+            Incoming::Notification { .. } => Ok(()),
+        }
+    }
+
+    fn answered(&self, id: Id, outcome: Answer) -> Result<(), Fault> {
+        let Id::Number(number) = id else {
+            let Id::Text(id) = id else { return Ok(()) };
+            return Err(Fault::UnknownId { id: format!("{id:?}") });
+        };
+        match self.waiting.borrow_mut().remove(&number) {
+            Some(sender) => {
+                // Whoever stopped waiting has already ended the connection.
+                let _gone = sender.send(Ok(outcome));
+                Ok(())
+            }
+            None if (0..self.next_id.get()).contains(&number) => Err(Fault::AnsweredTwice { id: number.to_string() }),
+            None => Err(Fault::UnknownId { id: number.to_string() }),
+        }
+    }
+
+    /// The subject calls a fake.
+    fn asked(&self, id: &Id, method: &str, params: Value) {
+        let answer = self.play(method, params);
+        let mut out = self.out.borrow_mut();
+        match &answer {
+            Ok(reply) => push_result(&mut out, id, reply),
+            Err(error) => push_error(&mut out, Some(id), error),
+        }
+        drop(out);
+        self.filled.notify_one();
+    }
+
+    fn play(&self, method: &str, params: Value) -> Answer {
+        if method != "fake" {
+            return Err(RpcError::new(RpcError::NOT_IMPLEMENTED, format!("the harness has no method `{method}`; a subject may send `fake`")));
+        }
+        let call: FakeCall =
+            serde_json::from_value(params).map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))?;
+        let sessions = self.sessions.borrow();
+        let session = sessions
+            .get(&call.session)
+            .ok_or_else(|| RpcError::new(RpcError::INVALID_PARAMS, format!("session `{}` is not open", call.session)))?;
+        let reply = session.fakes.borrow_mut().call(&call.fake, &call.method, &call.args);
+        let answer = match reply {
+            Ok(Ok(value)) => json!({"value": value}),
+            Ok(Err(error)) => json!({"error": error}),
+            Err(message) => {
+                let error = json!({"offered": false, "told": message});
+                session.asks.borrow_mut().push(Ask { fake: call.fake, method: call.method, args: call.args, answer: error });
+                return Err(RpcError::new(RpcError::INVALID_PARAMS, message));
+            }
+        };
+        session.asks.borrow_mut().push(Ask { fake: call.fake, method: call.method, args: call.args, answer: answer.clone() });
+        Ok(answer)
+    }
+}
+
+/// Writes whatever is in the outbox, in one piece, so that a burst of requests costs one write.
+/// Closes stdin when the connection has ended.
+async fn write_out(shared: Rc<Shared>, mut stdin: ChildStdin) {
+    let mut lines = Vec::new();
+    loop {
+        shared.filled.notified().await;
+        if shared.fault.borrow().is_some() {
+            return;
+        }
+        lines.clear();
+        std::mem::swap(&mut lines, &mut *shared.out.borrow_mut());
+        if stdin.write_all(&lines).await.is_err() {
+            // Why it broke is best told by stdout: a last answer, an end, or nothing at all.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            shared.fail(Fault::ClosedStdin { during: shared.during.get().to_owned() });
+            return;
+        }
+    }
+}
+
+async fn read_in(shared: Rc<Shared>, stdout: ChildStdout) {
+    let mut lines = LineReader::new(stdout, MAX_LINE);
+    loop {
+        let fault = match lines.next_line().await {
+            Ok(Some(line)) => match shared.take(line) {
+                Ok(()) => continue,
+                Err(fault) => fault,
+            },
+            Ok(None) => shared.ended(),
+            Err(fault) => Fault::of_frame(&fault, shared.during.get()),
+        };
+        shared.fail(fault);
+        return;
+    }
+}

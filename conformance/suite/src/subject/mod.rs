@@ -1,0 +1,38 @@
+//! The subject as a process: start it, talk to it, survive it, end it.
+
+pub(crate) mod connection;
+mod fault;
+pub mod orphans;
+mod process;
+
+pub use fault::Fault;
+pub use process::StartError;
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// How a subject is started.
+#[derive(Debug, Clone)]
+pub struct SubjectCommand {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    /// As a user would type it, for the commands that failures suggest.
+    pub shown: String,
+}
+
+/// How long the harness waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// For the answer to `hello`.
+    pub start: Duration,
+    /// For the answer to any other request.
+    pub call: Duration,
+    /// For the process to end after `shutdown`, and again after SIGTERM.
+    pub end: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { start: Duration::from_secs(10), call: Duration::from_secs(10), end: Duration::from_secs(2) }
+    }
+}

@@ -1,0 +1,155 @@
+//! Starting and ending a process so that nothing of it stays behind.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::process::Stdio;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::{Fault, SubjectCommand};
+
+/// The subject could not even be started: nothing about it can be determined.
+#[derive(Debug, thiserror::Error)]
+#[error("`{shown}` cannot be started: {fault}")]
+pub struct StartError {
+    pub shown: String,
+    pub fault: io::Error,
+}
+
+/// The last lines of stderr, however much is printed.
+#[derive(Debug, Default)]
+pub(crate) struct StderrTail {
+    lines: VecDeque<String>,
+    partial: Vec<u8>,
+}
+
+const KEPT_LINES: usize = 20;
+const KEPT_BYTES_OF_A_LINE: usize = 400;
+
+impl StderrTail {
+    fn push(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if *byte == b'\n' {
+                let line = String::from_utf8_lossy(&self.partial).trim_end().to_owned();
+                self.partial.clear();
+                self.lines.push_back(line);
+                if self.lines.len() > KEPT_LINES {
+                    self.lines.pop_front();
+                }
+            } else if self.partial.len() < KEPT_BYTES_OF_A_LINE {
+                self.partial.push(*byte);
+            }
+        }
+    }
+
+    pub(crate) fn snapshot(&self) -> Vec<String> {
+        let partial = String::from_utf8_lossy(&self.partial);
+        let last = Some(partial.into_owned()).filter(|line| !line.is_empty());
+        self.lines.iter().cloned().chain(last).collect()
+    }
+}
+
+/// A running subject. Dropping it kills its whole process group.
+pub(super) struct Process {
+    child: Child,
+    group: Option<rustix::process::Pid>,
+    pub(super) stderr: Rc<RefCell<StderrTail>>,
+}
+
+impl Process {
+    pub(super) fn start(command: &SubjectCommand) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
+        let failed = |fault| StartError { shown: command.shown.clone(), fault };
+        let mut child = Command::new(&command.program)
+            .args(&command.args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(failed(io::Error::other("its pipes are missing")));
+        };
+        let group = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        let tail = Rc::new(RefCell::new(StderrTail::default()));
+        tokio::task::spawn_local(keep_tail(stderr, Rc::clone(&tail)));
+        Ok((Self { child, group, stderr: tail }, stdin, stdout))
+    }
+
+    /// Resolves when the process has ended; its children may live on.
+    pub(super) async fn ended(&mut self) -> String {
+        match self.child.wait().await {
+            Ok(status) => super::fault::told(status),
+            Err(fault) => format!("in a way that cannot be told ({fault})"),
+        }
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) -> bool {
+        self.group.is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
+    }
+
+    /// At once, with its whole group.
+    pub(super) async fn kill(mut self) {
+        self.signal(rustix::process::Signal::KILL);
+        self.ended().await;
+    }
+
+    /// After `shutdown` was answered and stdin closed: waits, then asks, then forces.
+    /// Tells what it should not have done.
+    pub(super) async fn end(mut self, patience: Duration) -> Option<Fault> {
+        let mut fault = None;
+        if tokio::time::timeout(patience, self.ended()).await.is_err() {
+            fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM" });
+            self.signal(rustix::process::Signal::TERM);
+            if tokio::time::timeout(patience, self.ended()).await.is_err() {
+                fault = Some(Fault::IgnoredShutdown { signal: "SIGKILL" });
+                self.signal(rustix::process::Signal::KILL);
+                self.ended().await;
+            }
+        }
+        // The leader is gone; whoever still answers to its group was left behind.
+        if self.signal(rustix::process::Signal::KILL) && fault.is_none() {
+            fault = Some(Fault::LeftProcesses { count: 1 });
+        }
+        fault
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+}
+
+async fn keep_tail(mut stderr: impl AsyncRead + Unpin, tail: Rc<RefCell<StderrTail>>) {
+    let mut chunk = vec![0; 16 * 1024];
+    while let Ok(count) = stderr.read(&mut chunk).await {
+        if count == 0 {
+            return;
+        }
+        tail.borrow_mut().push(&chunk[..count]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_tail_of_stderr_is_kept() {
+        let mut tail = StderrTail::default();
+        for number in 0..100 {
+            tail.push(format!("line {number}\n").as_bytes());
+        }
+        tail.push(&[b'x'; 10_000]);
+        let lines = tail.snapshot();
+        assert_eq!(lines.first().map(String::as_str), Some("line 80"));
+        assert_eq!(lines.last().map(String::len), Some(KEPT_BYTES_OF_A_LINE));
+    }
+}

@@ -1,0 +1,81 @@
+//! All contracts and cases, loaded and checked.
+
+use std::collections::BTreeMap;
+
+use crate::case::Case;
+use crate::gherkin;
+use crate::ledger::{self, Contract, Requirement};
+use crate::load::source::SuiteFiles;
+use crate::load::{fixture, lint};
+use crate::problem::Problem;
+
+/// Contracts in id order, cases in name order.
+#[derive(Debug)]
+pub struct Suite {
+    pub contracts: Vec<Contract>,
+    pub cases: Vec<Case>,
+    /// Of all features and fixtures.
+    pub digest: String,
+}
+
+impl Suite {
+    /// Reads and checks every file; all problems are told, not only the first.
+    pub fn load(files: &SuiteFiles) -> Result<Self, Vec<Problem>> {
+        let mut contracts: BTreeMap<String, Contract> = BTreeMap::new();
+        let mut cases = Vec::new();
+        let mut problems = Vec::new();
+        for (path, text) in files.iter() {
+            let parts: Vec<&str> = path.split('/').collect();
+            let read = match parts.as_slice() {
+                ["fixtures", folder, "requirements.toml"] => ledger::parse(path, folder, text).map(|contract| {
+                    contracts.insert(contract.id.clone(), contract);
+                }),
+                ["fixtures", folder, name] if name.ends_with(".json") => {
+                    fixture::parse(path, folder, text).map(|mut read| cases.append(&mut read))
+                }
+                ["features", folder, name] if name.ends_with(".feature") => {
+                    gherkin::parse(path, folder, text).map(|mut read| cases.append(&mut read))
+                }
+                _ => Err(vec![Problem::new(path, 1, "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`")]),
+            };
+            if let Err(mut found) = read {
+                problems.append(&mut found);
+            }
+        }
+        for case in &mut cases {
+            lint::derive_needs(case, contracts.get(&case.contract));
+        }
+        cases.sort_by(|a, b| a.name.cmp(&b.name));
+        // A file that could not be read would make everything that refers to it look wrong too.
+        if problems.is_empty() {
+            problems = lint::check(&contracts, &cases);
+        }
+        if problems.is_empty() {
+            Ok(Self { contracts: contracts.into_values().collect(), cases, digest: files.digest() })
+        } else {
+            problems.sort();
+            Err(problems)
+        }
+    }
+
+    pub fn contract(&self, id: &str) -> Option<&Contract> {
+        self.contracts.iter().find(|contract| contract.id == id)
+    }
+
+    pub fn requirement(&self, id: &str) -> Option<(&Contract, &Requirement)> {
+        self.contracts.iter().find_map(|contract| Some((contract, contract.requirement(id)?)))
+    }
+
+    /// By its whole name or a former one; or by its id, where only one contract has such a case.
+    pub fn case(&self, name: &str) -> Option<&Case> {
+        let whole = self.cases.iter().find(|case| case.name == name || case.aliases.iter().any(|alias| alias == name));
+        whole.or_else(|| {
+            let mut short = self.cases.iter().filter(|case| case.id() == name);
+            short.next().filter(|_| short.next().is_none())
+        })
+    }
+
+    pub fn cases_showing<'a>(&'a self, requirement: &'a str) -> impl Iterator<Item = &'a Case> {
+        self.cases.iter().filter(move |case| case.shows.iter().any(|id| id == requirement))
+    }
+}

@@ -1,0 +1,223 @@
+//! From what happened to what holds.
+
+use std::collections::BTreeMap;
+
+use proofmark_protocol::HelloReply;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ledger::{Basis, Contract, Requirement};
+use crate::matcher::Difference;
+use crate::subject::Fault;
+use crate::subject::connection::Ask;
+use crate::suite::Suite;
+
+/// The verdict on one case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CaseResult {
+    pub case: String,
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    Passed,
+    Failed { failure: Box<Failure> },
+    NotExercised { reason: NotExercised },
+}
+
+/// Why a case did not run. What is claimed and not exercised is not certified.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotExercised {
+    NotClaimed,
+    HookMissing(String),
+}
+
+impl std::fmt::Display for NotExercised {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotClaimed => f.write_str("the subject does not claim the contract"),
+            Self::HookMissing(hook) => write!(f, "the subject has no test hook `{hook}`"),
+        }
+    }
+}
+
+/// What went wrong, with all that is needed to understand it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Failure {
+    /// `difference`, `not-implemented`, `adapter-error`, or the code of a [`Fault`].
+    pub reason: String,
+    /// The reason in a sentence.
+    pub told: String,
+    /// The step's place in the suite.
+    pub at: String,
+    /// A narrative's own words for the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallSeen>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub got: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
+    /// Calls of fakes during the case.
+    pub asks: Vec<Ask>,
+    /// The calls before, and their outcomes.
+    pub transcript: Vec<Exchange>,
+    /// The subject's last lines on stderr.
+    pub stderr: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallSeen {
+    pub operation: String,
+    pub args: Value,
+    pub process: String,
+}
+
+/// One call and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Exchange {
+    #[serde(flatten)]
+    pub call: CallSeen,
+    pub outcome: Value,
+}
+
+/// What a requirement's cases say together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum RequirementVerdict {
+    /// Every case that shows it passes, and at least one ran.
+    Holds,
+    /// These cases fail.
+    Broken { cases: Vec<String> },
+    /// Nothing broke it, but not everything that shows it ran.
+    NotShown { reason: String },
+    /// The ledger says why no case shows it.
+    Excluded { reason: String },
+}
+
+#[derive(Debug, Clone)]
+pub struct RequirementResult<'a> {
+    pub requirement: &'a Requirement,
+    pub verdict: RequirementVerdict,
+    /// How many cases passed, of how many that show it.
+    pub passed: usize,
+    pub cases: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct ContractResult<'a> {
+    pub contract: &'a Contract,
+    pub claimed: bool,
+    pub certified: bool,
+    pub requirements: Vec<RequirementResult<'a>>,
+}
+
+impl ContractResult<'_> {
+    /// How many of the requirements that decide hold, and how many there are.
+    pub fn deciding(&self) -> (usize, usize) {
+        self.count(|requirement| requirement.decides())
+    }
+
+    /// The same of those that do not decide: interpretations, `should` and `may`.
+    pub fn others(&self) -> (usize, usize) {
+        self.count(|requirement| !requirement.decides() && requirement.excluded.is_none())
+    }
+
+    fn count(&self, of: impl Fn(&Requirement) -> bool) -> (usize, usize) {
+        let counted = self.requirements.iter().filter(|result| of(result.requirement));
+        counted.fold((0, 0), |(holding, all), result| {
+            (holding + usize::from(result.verdict == RequirementVerdict::Holds), all + 1)
+        })
+    }
+}
+
+/// All that a run found out.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The first process's answer to `hello`; none if there was no such answer.
+    pub subject: Option<HelloReply>,
+    /// In name order.
+    pub results: Vec<CaseResult>,
+    /// Faults that no single case is to blame for.
+    pub faults: Vec<Fault>,
+    /// The run was interrupted: what is missing was not tried.
+    pub interrupted: bool,
+}
+
+impl RunOutcome {
+    /// Whether every case passed and the subject behaved. What was not exercised is no pass.
+    pub fn all_passed(&self) -> bool {
+        self.faults.is_empty() && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+    }
+
+    /// Judges every contract that the run touched.
+    pub fn judge<'a>(&self, suite: &'a Suite) -> Vec<ContractResult<'a>> {
+        let verdicts: BTreeMap<&str, &Verdict> =
+            self.results.iter().map(|result| (result.case.as_str(), &result.verdict)).collect();
+        let mut by_requirement: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for case in &suite.cases {
+            for id in &case.shows {
+                by_requirement.entry(id).or_default().push(&case.name);
+            }
+        }
+        let touched = |contract: &&Contract| suite.cases.iter().any(|case| case.contract == contract.id && verdicts.contains_key(case.name.as_str()));
+        suite
+            .contracts
+            .iter()
+            .filter(touched)
+            .map(|contract| {
+                let claimed = self.subject.as_ref().is_some_and(|subject| subject.contracts.contains(&contract.id));
+                let judged = |requirement: &'a Requirement| {
+                    let cases = by_requirement.get(requirement.id.as_str()).map_or(&[][..], Vec::as_slice);
+                    judge_requirement(requirement, cases, &verdicts)
+                };
+                let requirements: Vec<_> = contract.requirements.iter().map(judged).collect();
+                let holds = |result: &RequirementResult<'_>| {
+                    !result.requirement.decides() || result.verdict == RequirementVerdict::Holds
+                };
+                let decides = requirements.iter().any(|result| result.requirement.decides());
+                let certified = claimed && decides && self.faults.is_empty() && !self.interrupted && requirements.iter().all(holds);
+                ContractResult { contract, claimed, certified, requirements }
+            })
+            .collect()
+    }
+}
+
+fn judge_requirement<'a>(
+    requirement: &'a Requirement,
+    cases: &[&str],
+    verdicts: &BTreeMap<&str, &Verdict>,
+) -> RequirementResult<'a> {
+    let mut failed = Vec::new();
+    let mut passed = 0;
+    let mut missing = None;
+    for name in cases {
+        match verdicts.get(name) {
+            Some(Verdict::Passed) => passed += 1,
+            Some(Verdict::Failed { .. }) => failed.push((*name).to_owned()),
+            Some(Verdict::NotExercised { reason }) => missing = Some(reason.to_string()),
+            None => missing = missing.or_else(|| Some("not every case that shows it was selected".to_owned())),
+        }
+    }
+    let verdict = match (&requirement.excluded, failed.is_empty(), missing) {
+        (Some(reason), _, _) => RequirementVerdict::Excluded { reason: reason.clone() },
+        (None, false, _) => RequirementVerdict::Broken { cases: failed },
+        (None, true, Some(reason)) => RequirementVerdict::NotShown { reason },
+        (None, true, None) if passed > 0 => RequirementVerdict::Holds,
+        (None, true, None) => RequirementVerdict::NotShown { reason: "no case shows it".to_owned() },
+    };
+    RequirementResult { requirement, verdict, passed, cases: cases.len() }
+}
+
+impl RequirementResult<'_> {
+    pub fn is_interpretation(&self) -> bool {
+        self.requirement.basis == Basis::Interpretation
+    }
+}

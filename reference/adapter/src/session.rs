@@ -1,0 +1,37 @@
+//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proofmark_fakes::clock::ScriptedClock;
+use proofmark_fakes::random::RandomTape;
+use proofmark_protocol::{Failure, Open};
+use sage_chronicle::{Chronicle, LockGuard, Options};
+
+pub struct Session {
+    pub(crate) clock: ScriptedClock,
+    pub(crate) random: RandomTape,
+    chronicle: Option<Chronicle>,
+    held: Mutex<BTreeMap<String, LockGuard>>,
+}
+
+impl Session {
+    pub(crate) fn new(open: &Open) -> Result<Self, String> {
+        let chronicle = open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
+        Ok(Self {
+            clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms).map_err(|fault| fault.to_string())?,
+            random: RandomTape::new(open.random.ints.clone(), open.random.floats.clone()).map_err(|fault| fault.to_string())?,
+            chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
+            held: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn chronicle(&self) -> Result<&Chronicle, Failure> {
+        self.chronicle.as_ref().ok_or_else(|| Failure::broken("this session has no workspace"))
+    }
+
+    /// Locks that the test hook holds, by path; dropped with the session.
+    pub(crate) fn held(&self) -> MutexGuard<'_, BTreeMap<String, LockGuard>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
