@@ -327,7 +327,7 @@ def check_feature(report, path, ledger):
         report.fault(where, "every scenario needs one @id")
     shows = re.findall(r"@shows:(\S+)", text)
     check_shows(report, where, shows, ledger, set())
-    docs = re.findall(r'^( *)(.*)\n *"""\n(.*?)\n *"""$', text, re.M | re.S)
+    docs = re.findall(r'^( *)([^\n]*)\n *"""\n(.*?)\n *"""$', text, re.M | re.S)
     for indent, step, doc in docs:
         doc = "\n".join(line.removeprefix(indent).removeprefix("  ") for line in doc.split("\n"))
         if " holds" in step and "holds the events" not in step or "begins with" in step:
