@@ -1,0 +1,79 @@
+Feature: Remembering a file
+  Every file has a memory: a log beside it, to which agents add what they did, one event a line.
+  Nothing in it is ever changed, and whoever comes later reads the story from its beginning.
+
+  Background:
+    Given the agent "sage" with id "sage-1"
+    And the agent "warden" with id "warden-1"
+    And the folder "src" exists
+
+  @id:story/a-file-gets-a-memory @shows:CHRONICLE-001 @shows:CHRONICLE-005 @shows:CHRONICLE-056
+  Scenario: A function is added, reviewed, and both are remembered
+    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
+      """
+      { "name": "greet", "lines": [3, 9], "tags": ["refactor", "typescript"] }
+      """
+    Then the append is acknowledged
+    When "warden-1" appends a "REVIEWED" event at "2024-01-01T12:05:00.000Z" to "src/Foo.ts.sage"
+    Then the append is acknowledged
+    And reading "src/Foo.ts.sage" gives 2 events
+    And event 1 of "src/Foo.ts.sage" is a "FUNCTION_ADDED" by "sage-1"
+    And event 2 of "src/Foo.ts.sage" is a "REVIEWED" by "warden-1"
+
+  @id:story/the-latest-first-of-all @shows:CHRONICLE-024
+  Scenario: An agent that comes in later looks at the latest event only
+    When "sage-1" appends a "DRAFTED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
+    And "sage-1" appends a "REVISED" event at "2024-01-01T12:10:00.000Z" to "src/Foo.ts.sage"
+    And "warden-1" appends a "APPROVED" event at "2024-01-01T12:20:00.000Z" to "src/Foo.ts.sage"
+    Then the last 1 events of "src/Foo.ts.sage" are:
+      """
+      [
+        {
+          "type": "APPROVED",
+          "timestamp": "2024-01-01T12:20:00.000Z",
+          "actor": { "agent": "warden", "id": "warden-1" },
+          "eventId": { "$optional": { "$any": "string" } }
+        }
+      ]
+      """
+
+  @id:story/an-event-has-a-name-of-its-own @shows:CHRONICLE-011
+  Scenario: An event gets an id that everybody can compute again
+    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
+      """
+      { "name": "greet" }
+      """
+    Then the file "src/Foo.ts.sage" holds the events:
+      """
+      [
+        {
+          "type": "FUNCTION_ADDED",
+          "timestamp": "2024-01-01T12:00:00.000Z",
+          "actor": { "agent": "sage", "id": "sage-1" },
+          "name": "greet",
+          "eventId": "eb4d1bc8d4afa428bbdc6dfa39b7300dbcd63c80e0ad40e09754719906967086"
+        }
+      ]
+      """
+
+  @id:story/the-past-stays-as-it-was-written @shows:CHRONICLE-006
+  Scenario: What an older program wrote stays as it was written, byte by byte
+    Given the file "src/Foo.ts.sage" holds:
+      """
+      { "type":"IMPORTED",  "timestamp":"2023-06-01T00:00:00.000Z", "actor":{ "agent":"valve", "id":"valve-1" } }
+      """
+    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
+    Then the file "src/Foo.ts.sage" begins with:
+      """
+      { "type":"IMPORTED",  "timestamp":"2023-06-01T00:00:00.000Z", "actor":{ "agent":"valve", "id":"valve-1" } }
+      """
+    And reading "src/Foo.ts.sage" gives 2 events
+
+  @id:story/nobody-did-it @shows:CHRONICLE-047 @shows:CHRONICLE-052
+  Scenario: An event that nobody did is not remembered
+    When "chronicle.appendEvent" is called with:
+      """
+      { "path": "src/Foo.ts.sage", "event": { "type": "FUNCTION_ADDED", "timestamp": "2024-01-01T12:00:00.000Z" } }
+      """
+    Then it fails with EVALIDATION
+    And the file "src/Foo.ts.sage" does not exist

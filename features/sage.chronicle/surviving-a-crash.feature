@@ -1,0 +1,50 @@
+Feature: Surviving a crash
+  Agents crash, and machines stop in the middle of a line. What was acknowledged is still there
+  afterwards; what was cut off is ignored, and does not get in the way of what comes next.
+
+  Background:
+    Given the agent "sage" with id "sage-1"
+
+  @id:story/acknowledged-is-kept @shows:CHRONICLE-008 @shows:CHRONICLE-009
+  Scenario: An agent is killed right after its event was acknowledged
+    When "chronicle.appendEvent" is called in process "b" with:
+      """
+      {
+        "path": "Foo.ts.sage",
+        "event": {
+          "type": "FUNCTION_ADDED",
+          "timestamp": "2024-01-01T12:00:00.000Z",
+          "actor": { "agent": "warden", "id": "warden-1" }
+        }
+      }
+      """
+    Then it returns null
+    When process "b" is killed
+    Then reading "Foo.ts.sage" gives 1 events
+    And event 1 of "Foo.ts.sage" is a "FUNCTION_ADDED" by "warden-1"
+
+  @id:story/half-a-line @shows:CHRONICLE-018 @shows:CHRONICLE-019
+  Scenario: A line was cut in half, and the work goes on
+    Given the file "Foo.ts.sage" holds the unfinished text:
+      """
+      {"type":"DRAFTED","timestamp":"2024-01-01T12:00:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
+      {"type":"REVISED","timestamp":"2024-01-01T12:1
+      """
+    Then reading "Foo.ts.sage" gives 1 events
+    When "sage-1" appends a "REVISED" event at "2024-01-01T12:10:00.000Z" to "Foo.ts.sage"
+    Then the append is acknowledged
+    And reading "Foo.ts.sage" gives 2 events
+    And event 1 of "Foo.ts.sage" is a "DRAFTED" by "sage-1"
+    And event 2 of "Foo.ts.sage" is a "REVISED" by "sage-1"
+
+  @id:story/a-spoilt-line-in-the-middle @shows:CHRONICLE-020
+  Scenario: A line in the middle was spoilt, and the rest of the story is still told
+    Given the file "Foo.ts.sage" holds:
+      """
+      {"type":"DRAFTED","timestamp":"2024-01-01T12:00:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
+      {"type":"REVISED","timest####
+      {"type":"APPROVED","timestamp":"2024-01-01T12:20:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
+      """
+    Then reading "Foo.ts.sage" gives 2 events
+    And event 1 of "Foo.ts.sage" is a "DRAFTED" by "sage-1"
+    And event 2 of "Foo.ts.sage" is a "APPROVED" by "sage-1"
