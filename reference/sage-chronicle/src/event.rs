@@ -1,0 +1,184 @@
+//! What an event is, its id, and the line that it becomes. Nothing here looks at a disk.
+
+use std::borrow::Cow;
+
+use sage_errors::{Detail, SageError};
+use sage_utils::{sha256, write_canonical};
+use serde_json::{Map, Value, json};
+
+use crate::fault;
+use crate::timestamp::is_iso8601;
+
+/// An event as it is read back: a JSON object with its members in the order of the line.
+pub type Event = Map<String, Value>;
+
+/// Who says what the `eventId` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdRule {
+    /// The library: `appendEvent`. An id that the caller gives is replaced.
+    Computed,
+    /// The caller: `appendEventWithId`. It must be there and look like a SHA-256.
+    Given,
+}
+
+/// An event that passed every rule, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    id: String,
+    line: String,
+}
+
+impl Entry {
+    /// # Errors
+    /// `EVALIDATION` with a detail for every fault.
+    pub fn new(event: &Value, rule: IdRule) -> Result<Self, SageError> {
+        let faults = check(event, rule);
+        if !faults.is_empty() {
+            return Err(fault::validation(faults));
+        }
+        let payload = without_id(event);
+        let id = match (rule, event.get("eventId").and_then(Value::as_str)) {
+            (IdRule::Given, Some(id)) => id.to_owned(),
+            _ => hash(&payload),
+        };
+        let mut line = payload.to_string();
+        // The checked event has members, so the id follows a comma.
+        line.truncate(line.len() - 1);
+        line.push_str(",\"eventId\":\"");
+        line.push_str(&id);
+        line.push_str("\"}\n");
+        Ok(Self { id, line })
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The members in the caller's order, `eventId` last, and one newline, at the end.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+}
+
+/// The id that `appendEvent` gives to `event`: the SHA-256 of the canonical JSON of all its members
+/// but `eventId`.
+pub fn event_id(event: &Value) -> String {
+    hash(&without_id(event))
+}
+
+fn hash(payload: &Value) -> String {
+    let mut canonical = Vec::with_capacity(512);
+    write_canonical(payload, &mut canonical);
+    sha256(&canonical)
+}
+
+fn without_id(event: &Value) -> Cow<'_, Value> {
+    match event {
+        Value::Object(members) if members.contains_key("eventId") => {
+            let mut members = members.clone();
+            members.shift_remove("eventId");
+            Cow::Owned(Value::Object(members))
+        }
+        _ => Cow::Borrowed(event),
+    }
+}
+
+/// Every fault of `event`.
+pub(crate) fn check(event: &Value, rule: IdRule) -> Vec<Detail> {
+    let Value::Object(members) = event else {
+        return vec![wrong("event", "is not an object", Some(event), "an object")];
+    };
+    let mut faults = Vec::new();
+
+    match string(members, "type", "type", &mut faults) {
+        Some("") => faults.push(wrong("type", "is empty", members.get("type"), "a non-empty string")),
+        Some(_) | None => {}
+    }
+    match string(members, "timestamp", "timestamp", &mut faults) {
+        Some(text) if !is_iso8601(text) => {
+            let expected = "an ISO 8601 time such as 2024-01-01T12:00:00.000Z";
+            faults.push(wrong("timestamp", "is not an ISO 8601 time", members.get("timestamp"), expected));
+        }
+        Some(_) | None => {}
+    }
+    match members.get("actor") {
+        Some(Value::Object(actor)) => {
+            string(actor, "agent", "actor.agent", &mut faults);
+            string(actor, "id", "actor.id", &mut faults);
+        }
+        Some(other) => faults.push(wrong("actor", "is not an object", Some(other), "an object")),
+        None => faults.push(wrong("actor", "is missing", None, "an object")),
+    }
+    for name in ["planHash", "graphCommit", "prevEventId"] {
+        if members.contains_key(name) {
+            string(members, name, name, &mut faults);
+        }
+    }
+    check_id(members, rule, &mut faults);
+    check_tags(members.get("tags"), &mut faults);
+    check_depth(members, &mut faults);
+    faults
+}
+
+fn check_id(members: &Event, rule: IdRule, faults: &mut Vec<Detail>) {
+    if rule == IdRule::Computed && !members.contains_key("eventId") {
+        return;
+    }
+    let id = string(members, "eventId", "eventId", faults);
+    let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    if let (IdRule::Given, Some(id)) = (rule, id)
+        && !(id.len() == 64 && id.bytes().all(is_hex))
+    {
+        let expected = "64 lower-case hexadecimal digits";
+        faults.push(wrong("eventId", "is not a SHA-256", members.get("eventId"), expected));
+    }
+}
+
+fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
+    match tags {
+        None => {}
+        Some(Value::Array(tags)) => {
+            for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.is_string()) {
+                faults.push(wrong(&format!("tags.{index}"), "is not a string", Some(tag), "a string"));
+            }
+        }
+        Some(other) => faults.push(wrong("tags", "is not an array", Some(other), "an array of strings")),
+    }
+}
+
+/// Deeper nesting could be written, but no reader that uses this parser would see it again.
+const DEEPEST: usize = 127;
+
+fn check_depth(members: &Event, faults: &mut Vec<Detail>) {
+    fn fits(value: &Value, levels: usize) -> bool {
+        match value {
+            Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
+            Value::Object(members) => levels > 0 && members.values().all(|item| fits(item, levels - 1)),
+            _ => true,
+        }
+    }
+    for (name, value) in members {
+        if !fits(value, DEEPEST - 1) {
+            // The value itself is left out of the detail: it would nest the error as deeply.
+            faults.push(wrong(name, "is nested too deeply", None, "at most 127 levels of arrays and objects"));
+        }
+    }
+}
+
+/// The member as text; a fault when it is missing or something else.
+fn string<'a>(object: &'a Event, name: &str, field: &str, faults: &mut Vec<Detail>) -> Option<&'a str> {
+    match object.get(name) {
+        Some(Value::String(text)) => return Some(text),
+        Some(other) => faults.push(wrong(field, "is not a string", Some(other), "a string")),
+        None => faults.push(wrong(field, "is missing", None, "a string")),
+    }
+    None
+}
+
+fn wrong(field: &str, reason: &str, received: Option<&Value>, expected: &str) -> Detail {
+    let detail = fault::detail(field, reason).expected(json!(expected));
+    match received {
+        Some(value) => detail.received(value.clone()),
+        None => detail,
+    }
+}
