@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use sage_errors::{Detail, SageError};
 use sage_utils::{sha256, write_canonical};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::fault;
 use crate::timestamp::is_iso8601;
 
 /// An event as it is read back: a JSON object with its members in the order of the line.
@@ -32,9 +31,8 @@ impl Entry {
     /// # Errors
     /// `EVALIDATION` with a detail for every fault.
     pub fn new(event: &Value, rule: IdRule) -> Result<Self, SageError> {
-        let faults = check(event, rule);
-        if !faults.is_empty() {
-            return Err(fault::validation(faults));
+        if let Some(error) = SageError::validation_of(check(event, rule)) {
+            return Err(error);
         }
         let payload = without_id(event);
         let id = match (rule, event.get("eventId").and_then(Value::as_str)) {
@@ -90,16 +88,13 @@ pub(crate) fn check(event: &Value, rule: IdRule) -> Vec<Detail> {
     };
     let mut faults = Vec::new();
 
-    match string(members, "type", "type", &mut faults) {
-        Some("") => faults.push(wrong("type", "is empty", members.get("type"), "a non-empty string")),
-        Some(_) | None => {}
+    if string(members, "type", "type", &mut faults) == Some("") {
+        faults.push(wrong("type", "is empty", members.get("type"), "a non-empty string"));
     }
-    match string(members, "timestamp", "timestamp", &mut faults) {
-        Some(text) if !is_iso8601(text) => {
-            let expected = "an ISO 8601 time such as 2024-01-01T12:00:00.000Z";
-            faults.push(wrong("timestamp", "is not an ISO 8601 time", members.get("timestamp"), expected));
-        }
-        Some(_) | None => {}
+    if string(members, "timestamp", "timestamp", &mut faults).is_some_and(|t| !is_iso8601(t)) {
+        let expected = "an ISO 8601 time such as 2024-01-01T12:00:00.000Z";
+        let received = members.get("timestamp");
+        faults.push(wrong("timestamp", "is not an ISO 8601 time", received, expected));
     }
     match members.get("actor") {
         Some(Value::Object(actor)) => {
@@ -139,10 +134,17 @@ fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
         None => {}
         Some(Value::Array(tags)) => {
             for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.is_string()) {
-                faults.push(wrong(&format!("tags.{index}"), "is not a string", Some(tag), "a string"));
+                faults.push(wrong(
+                    &format!("tags.{index}"),
+                    "is not a string",
+                    Some(tag),
+                    "a string",
+                ));
             }
         }
-        Some(other) => faults.push(wrong("tags", "is not an array", Some(other), "an array of strings")),
+        Some(other) => {
+            faults.push(wrong("tags", "is not an array", Some(other), "an array of strings"))
+        }
     }
 }
 
@@ -153,20 +155,32 @@ fn check_depth(members: &Event, faults: &mut Vec<Detail>) {
     fn fits(value: &Value, levels: usize) -> bool {
         match value {
             Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
-            Value::Object(members) => levels > 0 && members.values().all(|item| fits(item, levels - 1)),
+            Value::Object(members) => {
+                levels > 0 && members.values().all(|item| fits(item, levels - 1))
+            }
             _ => true,
         }
     }
     for (name, value) in members {
         if !fits(value, DEEPEST - 1) {
             // The value itself is left out of the detail: it would nest the error as deeply.
-            faults.push(wrong(name, "is nested too deeply", None, "at most 127 levels of arrays and objects"));
+            faults.push(wrong(
+                name,
+                "is nested too deeply",
+                None,
+                "at most 127 levels of arrays and objects",
+            ));
         }
     }
 }
 
 /// The member as text; a fault when it is missing or something else.
-fn string<'a>(object: &'a Event, name: &str, field: &str, faults: &mut Vec<Detail>) -> Option<&'a str> {
+fn string<'a>(
+    object: &'a Event,
+    name: &str,
+    field: &str,
+    faults: &mut Vec<Detail>,
+) -> Option<&'a str> {
     match object.get(name) {
         Some(Value::String(text)) => return Some(text),
         Some(other) => faults.push(wrong(field, "is not a string", Some(other), "a string")),
@@ -176,7 +190,7 @@ fn string<'a>(object: &'a Event, name: &str, field: &str, faults: &mut Vec<Detai
 }
 
 fn wrong(field: &str, reason: &str, received: Option<&Value>, expected: &str) -> Detail {
-    let detail = fault::detail(field, reason).expected(json!(expected));
+    let detail = Detail::new(field, reason).expected(expected);
     match received {
         Some(value) => detail.received(value.clone()),
         None => detail,

@@ -1,33 +1,34 @@
 //! Which texts name a chronicle. Nothing here looks at a disk.
 
 use sage_errors::{Detail, SageError};
-use serde_json::json;
-
-use crate::fault;
 
 /// What every chronicle's name ends in.
 const ENDING: &str = ".sage";
 
+const EXPECTED: &str =
+    "a relative POSIX path inside the workspace that ends in `.sage`, such as `src/Foo.ts.sage`";
+
 /// A checked chronicle path: POSIX, relative to the workspace root, ending in `.sage`.
 ///
-/// `.` segments are dropped, so two spellings of one path are equal here. A name that is nothing
-/// but the ending is refused, since a file of that name would stand where the folder `.sage/` goes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ChroniclePath(String);
+/// A `.` segment is legal and means nothing. A name that is nothing but the ending is refused, since
+/// a file of that name would stand where the folder `.sage/` goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChroniclePath {
+    given: String,
+    normal: String,
+}
 
 impl ChroniclePath {
     /// # Errors
     /// `EVALIDATION` with one detail, whose field is `path`.
     pub fn parse(text: &str) -> Result<Self, SageError> {
-        Self::check(text).map_err(|detail| fault::validation(vec![detail]))
+        Self::check(text).map_err(|fault| SageError::validation(*fault))
     }
 
     /// As [`Self::parse`], for callers that gather the faults of several arguments.
-    pub(crate) fn check(text: &str) -> Result<Self, Detail> {
+    pub(crate) fn check(text: &str) -> Result<Self, Box<Detail>> {
         let refuse = |reason: &str| {
-            Err(fault::detail("path", reason).received(json!(text)).expected(json!(
-                "a relative POSIX path inside the workspace that ends in `.sage`, such as `src/Foo.ts.sage`"
-            )))
+            Err(Box::new(Detail::new("path", reason).received(text).expected(EXPECTED)))
         };
         if text.is_empty() {
             return refuse("is empty");
@@ -55,17 +56,23 @@ impl ChroniclePath {
         match name.strip_suffix(ENDING) {
             None => refuse("does not end in `.sage`"),
             Some("") => refuse("has no name before `.sage`"),
-            Some(_) => Ok(Self(segments.join("/"))),
+            Some(_) => Ok(Self { given: text.to_owned(), normal: segments.join("/") }),
         }
     }
 
-    pub fn as_str(&self) -> &str {
-        &self.0
+    /// As the caller wrote it; errors speak of it so.
+    pub fn given(&self) -> &str {
+        &self.given
+    }
+
+    /// Without `.` segments: equal for two spellings of one path.
+    pub fn normal(&self) -> &str {
+        &self.normal
     }
 
     /// The folder that the chronicle lies in, unless that is the workspace root.
     pub(crate) fn parent(&self) -> Option<&str> {
-        self.0.rsplit_once('/').map(|(parent, _)| parent)
+        self.normal.rsplit_once('/').map(|(parent, _)| parent)
     }
 }
 
@@ -84,7 +91,7 @@ mod tests {
     #[case("./a.sage", "a.sage")]
     #[case("x/./a.sage", "x/a.sage")]
     fn a_legal_path(#[case] text: &str, #[case] normal: &str) {
-        assert_eq!(ChroniclePath::parse(text).unwrap().as_str(), normal);
+        assert_eq!(ChroniclePath::parse(text).unwrap().normal(), normal);
     }
 
     #[rstest]

@@ -18,7 +18,8 @@ pub(crate) fn is_iso8601(text: &str) -> bool {
 fn is_date(text: &str) -> bool {
     let parts: Vec<_> = text.split('-').collect();
     let [year, month, day] = parts[..] else { return false };
-    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2)) else {
+    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2))
+    else {
         return false;
     };
     (1..=days_in(year, month)).contains(&day)
@@ -29,7 +30,9 @@ fn days_in(year: u32, month: u32) -> u32 {
     match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         _ => 0,
     }
@@ -76,7 +79,9 @@ fn below(text: &str, limit: u32) -> bool {
 
 /// The number that exactly `count` decimal digits denote.
 fn digits(text: &str, count: usize) -> Option<u32> {
-    (text.len() == count && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (text.len() == count && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
