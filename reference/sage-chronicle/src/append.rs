@@ -47,7 +47,7 @@ pub(crate) fn append(log: &impl Log, len: u64, entry: &Entry, how: How) -> io::R
     let ends_whole = backwards.ends_whole();
     if how.drop_repeat
         && let Some(event) = backwards.next()?
-        && event.get("eventId").and_then(|id| id.as_str()) == Some(entry.id())
+        && event.has_id(entry.id())
     {
         // Who wrote it may have died before it was on the disk, and we say that it is.
         return if how.durable { log.sync() } else { Ok(()) };

@@ -4,12 +4,57 @@ use std::borrow::Cow;
 
 use sage_errors::{Detail, SageError};
 use sage_utils::{sha256, write_canonical};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::scan::AnyObject;
 use crate::timestamp::is_iso8601;
 
-/// An event as it is read back: a JSON object with its members in the order of the line.
-pub type Event = Map<String, Value>;
+/// An event as it is read back: the text of a JSON object, checked, with its members in the order of
+/// the line.
+///
+/// It stays text until somebody looks inside: as a tree of objects it would take many times the
+/// memory, and most of the time of reading a long chronicle would go into building trees.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Event(Box<str>);
+
+impl Event {
+    /// The event on a line; `None` for a torn or corrupt line, for one that is not UTF-8, and for
+    /// one that is JSON but no object. A proper part of an object's text, cut off at the end, is
+    /// never itself an object, so a line that is still being written is not taken for an event.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(line).ok()?;
+        serde_json::from_str::<AnyObject>(text).ok()?;
+        Some(Self(text.into()))
+    }
+
+    /// The line, without its end.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The members. Where a line names one twice, the last counts.
+    pub fn members(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.0).expect("`parse` accepts what this does")
+    }
+
+    /// The event as a JSON value.
+    pub fn to_json(&self) -> Value {
+        Value::Object(self.members())
+    }
+
+    /// Whether the event's `eventId` is `id`. Most often a look at the text is enough to say no.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        (self.0.contains(id) || self.0.contains('\\'))
+            && self.members().get("eventId").and_then(Value::as_str) == Some(id)
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.members().serialize(serializer)
+    }
+}
 
 /// Who says what the `eventId` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +84,9 @@ impl Entry {
             (IdRule::Given, Some(id)) => id.to_owned(),
             _ => hash(&payload),
         };
-        let mut line = payload.to_string();
-        // The checked event has members, so the id follows a comma.
-        line.truncate(line.len() - 1);
+        let mut line = serde_json::to_string(&payload).expect("a JSON value can be written");
+        // In place of the last brace; the checked event has members, so the id follows a comma.
+        line.pop();
         line.push_str(",\"eventId\":\"");
         line.push_str(&id);
         line.push_str("\"}\n");
@@ -115,7 +160,7 @@ pub(crate) fn check(event: &Value, rule: IdRule) -> Vec<Detail> {
     faults
 }
 
-fn check_id(members: &Event, rule: IdRule, faults: &mut Vec<Detail>) {
+fn check_id(members: &Map<String, Value>, rule: IdRule, faults: &mut Vec<Detail>) {
     if rule == IdRule::Computed && !members.contains_key("eventId") {
         return;
     }
@@ -151,7 +196,7 @@ fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
 /// Deeper nesting could be written, but no reader that uses this parser would see it again.
 const DEEPEST: usize = 127;
 
-fn check_depth(members: &Event, faults: &mut Vec<Detail>) {
+fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
     fn fits(value: &Value, levels: usize) -> bool {
         match value {
             Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
@@ -176,7 +221,7 @@ fn check_depth(members: &Event, faults: &mut Vec<Detail>) {
 
 /// The member as text; a fault when it is missing or something else.
 fn string<'a>(
-    object: &'a Event,
+    object: &'a Map<String, Value>,
     name: &str,
     field: &str,
     faults: &mut Vec<Detail>,

@@ -115,8 +115,7 @@ impl Chronicle {
             let locked = Locked::take(file, id, patience).map_err(fail)?.ok_or_else(late)?;
             // While we waited, the file may have been deleted or replaced: nobody would ever read
             // what we write into it.
-            if self.is_at(path, id) {
-                let (_, len) = identify(&locked.file).map_err(fail)?;
+            if let Some(len) = self.len_if_at(path, id) {
                 return Ok((locked, len));
             }
             if patience.left().is_none() {
@@ -125,10 +124,11 @@ impl Chronicle {
         }
     }
 
-    /// Whether `path` leads to this file. Nothing is opened, so links may be followed anywhere.
-    fn is_at(&self, path: &ChroniclePath, id: FileId) -> bool {
-        statat(&self.root, path.normal(), AtFlags::empty())
-            .is_ok_and(|stat| FileId { device: stat.st_dev, inode: stat.st_ino } == id)
+    /// The length of the file at `path`, if it is this one. Nothing is opened, so it does no harm
+    /// to follow links anywhere.
+    fn len_if_at(&self, path: &ChroniclePath, id: FileId) -> Option<u64> {
+        let stat = statat(&self.root, path.normal(), AtFlags::empty()).ok()?;
+        (FileId { device: stat.st_dev, inode: stat.st_ino } == id).then_some(stat.st_size as u64)
     }
 
     fn open_or_create(&self, path: &ChroniclePath) -> io::Result<File> {

@@ -14,6 +14,7 @@ mod file;
 mod lines;
 mod lock;
 mod path;
+mod scan;
 mod timestamp;
 
 pub use args::{AppendArgs, ReadArgs, TailArgs, check_append};

@@ -21,15 +21,6 @@ impl ReadAt for std::fs::File {
     }
 }
 
-/// The event on a line; `None` for a torn or corrupt line, for one that is not UTF-8, and for one
-/// that is JSON but no object. A proper part of an object's text, cut off at the end, is never
-/// itself an object, so a line that is still being written cannot be taken for another event.
-pub(crate) fn parse(line: &[u8]) -> Option<Event> {
-    // Checking the whole line at once is faster than checking each string in it.
-    let text = str::from_utf8(line).ok()?;
-    serde_json::from_str(text).ok()
-}
-
 /// Every event in the first `len` bytes, in order. Blocks are parsed side by side.
 pub(crate) fn all(source: &impl ReadAt, len: u64, block: usize) -> io::Result<Vec<Event>> {
     let blocks = len.div_ceil(block as u64);
@@ -93,7 +84,7 @@ fn lines_beginning_in(
         (_, None) => return Ok(()),
     };
     while let Some(length) = memchr(b'\n', &buffer[begin..]) {
-        events.extend(parse(&buffer[begin..begin + length]));
+        events.extend(Event::parse(&buffer[begin..begin + length]));
         begin += length + 1;
     }
     // A line that begins exactly at the end belongs to the next block.
@@ -115,7 +106,7 @@ fn lines_beginning_in(
         }
         at = until;
     }
-    events.extend(parse(buffer));
+    events.extend(Event::parse(buffer));
     Ok(())
 }
 
@@ -175,13 +166,13 @@ impl<'a, S: ReadAt> Backwards<'a, S> {
             let begin = newline.map_or(0, |newline| newline + 1);
             self.stop = newline;
             let event = if self.pieces.is_empty() {
-                parse(&self.buffer[begin..stop])
+                Event::parse(&self.buffer[begin..stop])
             } else {
                 let mut line = self.buffer[begin..stop].to_vec();
                 for piece in self.pieces.drain(..).rev() {
                     line.extend_from_slice(&piece);
                 }
-                parse(&line)
+                Event::parse(&line)
             };
             if event.is_some() {
                 return Ok(event);
