@@ -1,0 +1,243 @@
+//! What an event is, its id, and the line that it becomes. Nothing here looks at a disk.
+
+use std::borrow::Cow;
+
+use sage_errors::{Detail, SageError};
+use sage_utils::{sha256, write_canonical};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::scan::AnyObject;
+use crate::timestamp::is_iso8601;
+
+/// An event as it is read back: the text of a JSON object, checked, with its members in the order of
+/// the line.
+///
+/// It stays text until somebody looks inside: as a tree of objects it would take many times the
+/// memory, and most of the time of reading a long chronicle would go into building trees.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Event(Box<str>);
+
+impl Event {
+    /// The event on a line; `None` for a torn or corrupt line, for one that is not UTF-8, and for
+    /// one that is JSON but no object. A proper part of an object's text, cut off at the end, is
+    /// never itself an object, so a line that is still being written is not taken for an event.
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(line).ok()?;
+        serde_json::from_str::<AnyObject>(text).ok()?;
+        Some(Self(text.into()))
+    }
+
+    /// The line, without its end.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The members. Where a line names one twice, the last counts.
+    pub fn members(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.0).expect("`parse` accepts what this does")
+    }
+
+    /// The event as a JSON value.
+    pub fn to_json(&self) -> Value {
+        Value::Object(self.members())
+    }
+
+    /// Whether the event's `eventId` is `id`. Most often a look at the text is enough to say no.
+    pub(crate) fn has_id(&self, id: &str) -> bool {
+        (self.0.contains(id) || self.0.contains('\\'))
+            && self.members().get("eventId").and_then(Value::as_str) == Some(id)
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.members().serialize(serializer)
+    }
+}
+
+/// Who says what the `eventId` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdRule {
+    /// The library: `appendEvent`. An id that the caller gives is replaced.
+    Computed,
+    /// The caller: `appendEventWithId`. It must be there and look like a SHA-256.
+    Given,
+}
+
+/// An event that passed every rule, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    id: String,
+    line: String,
+}
+
+impl Entry {
+    /// # Errors
+    /// `EVALIDATION` with a detail for every fault.
+    pub fn new(event: &Value, rule: IdRule) -> Result<Self, SageError> {
+        if let Some(error) = SageError::validation_of(check(event, rule)) {
+            return Err(error);
+        }
+        let payload = without_id(event);
+        let id = match (rule, event.get("eventId").and_then(Value::as_str)) {
+            (IdRule::Given, Some(id)) => id.to_owned(),
+            _ => hash(&payload),
+        };
+        let mut line = serde_json::to_string(&payload).expect("a JSON value can be written");
+        // In place of the last brace; the checked event has members, so the id follows a comma.
+        line.pop();
+        line.push_str(",\"eventId\":\"");
+        line.push_str(&id);
+        line.push_str("\"}\n");
+        Ok(Self { id, line })
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The members in the caller's order, `eventId` last, and one newline, at the end.
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+}
+
+/// The id that `appendEvent` gives to `event`: the SHA-256 of the canonical JSON of all its members
+/// but `eventId`.
+pub fn event_id(event: &Value) -> String {
+    hash(&without_id(event))
+}
+
+fn hash(payload: &Value) -> String {
+    let mut canonical = Vec::with_capacity(512);
+    write_canonical(payload, &mut canonical);
+    sha256(&canonical)
+}
+
+fn without_id(event: &Value) -> Cow<'_, Value> {
+    match event {
+        Value::Object(members) if members.contains_key("eventId") => {
+            let mut members = members.clone();
+            members.shift_remove("eventId");
+            Cow::Owned(Value::Object(members))
+        }
+        _ => Cow::Borrowed(event),
+    }
+}
+
+/// Every fault of `event`.
+pub(crate) fn check(event: &Value, rule: IdRule) -> Vec<Detail> {
+    let Value::Object(members) = event else {
+        return vec![wrong("event", "is not an object", Some(event), "an object")];
+    };
+    let mut faults = Vec::new();
+
+    if string(members, "type", "type", &mut faults) == Some("") {
+        faults.push(wrong("type", "is empty", members.get("type"), "a non-empty string"));
+    }
+    if string(members, "timestamp", "timestamp", &mut faults).is_some_and(|t| !is_iso8601(t)) {
+        let expected = "an ISO 8601 time such as 2024-01-01T12:00:00.000Z";
+        let received = members.get("timestamp");
+        faults.push(wrong("timestamp", "is not an ISO 8601 time", received, expected));
+    }
+    match members.get("actor") {
+        Some(Value::Object(actor)) => {
+            string(actor, "agent", "actor.agent", &mut faults);
+            string(actor, "id", "actor.id", &mut faults);
+        }
+        Some(other) => faults.push(wrong("actor", "is not an object", Some(other), "an object")),
+        None => faults.push(wrong("actor", "is missing", None, "an object")),
+    }
+    for name in ["planHash", "graphCommit", "prevEventId"] {
+        if members.contains_key(name) {
+            string(members, name, name, &mut faults);
+        }
+    }
+    check_id(members, rule, &mut faults);
+    check_tags(members.get("tags"), &mut faults);
+    check_depth(members, &mut faults);
+    faults
+}
+
+fn check_id(members: &Map<String, Value>, rule: IdRule, faults: &mut Vec<Detail>) {
+    if rule == IdRule::Computed && !members.contains_key("eventId") {
+        return;
+    }
+    let id = string(members, "eventId", "eventId", faults);
+    let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+    if let (IdRule::Given, Some(id)) = (rule, id)
+        && !(id.len() == 64 && id.bytes().all(is_hex))
+    {
+        let expected = "64 lower-case hexadecimal digits";
+        faults.push(wrong("eventId", "is not a SHA-256", members.get("eventId"), expected));
+    }
+}
+
+fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
+    match tags {
+        None => {}
+        Some(Value::Array(tags)) => {
+            for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.is_string()) {
+                faults.push(wrong(
+                    &format!("tags.{index}"),
+                    "is not a string",
+                    Some(tag),
+                    "a string",
+                ));
+            }
+        }
+        Some(other) => {
+            faults.push(wrong("tags", "is not an array", Some(other), "an array of strings"))
+        }
+    }
+}
+
+/// Deeper nesting could be written, but no reader that uses this parser would see it again.
+const DEEPEST: usize = 127;
+
+fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
+    fn fits(value: &Value, levels: usize) -> bool {
+        match value {
+            Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
+            Value::Object(members) => {
+                levels > 0 && members.values().all(|item| fits(item, levels - 1))
+            }
+            _ => true,
+        }
+    }
+    for (name, value) in members {
+        if !fits(value, DEEPEST - 1) {
+            // The value itself is left out of the detail: it would nest the error as deeply.
+            faults.push(wrong(
+                name,
+                "is nested too deeply",
+                None,
+                "at most 127 levels of arrays and objects",
+            ));
+        }
+    }
+}
+
+/// The member as text; a fault when it is missing or something else.
+fn string<'a>(
+    object: &'a Map<String, Value>,
+    name: &str,
+    field: &str,
+    faults: &mut Vec<Detail>,
+) -> Option<&'a str> {
+    match object.get(name) {
+        Some(Value::String(text)) => return Some(text),
+        Some(other) => faults.push(wrong(field, "is not a string", Some(other), "a string")),
+        None => faults.push(wrong(field, "is missing", None, "a string")),
+    }
+    None
+}
+
+fn wrong(field: &str, reason: &str, received: Option<&Value>, expected: &str) -> Detail {
+    let detail = Detail::new(field, reason).expected(expected);
+    match received {
+        Some(value) => detail.received(value.clone()),
+        None => detail,
+    }
+}

@@ -1,0 +1,228 @@
+//! Chronicles as files of a workspace.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{AtFlags, OFlags, statat};
+use sage_errors::SageError;
+use serde_json::Value;
+
+use crate::append::{How, append};
+use crate::args::check_append;
+use crate::event::{Event, IdRule};
+use crate::lines;
+use crate::lock::{FileId, Locked, Patience, holder};
+use crate::path::ChroniclePath;
+use crate::{DEFAULT_LOCK_TIMEOUT_MS, DEFAULT_TAIL, EventLog};
+
+/// What is read at once. Small enough for a core's own cache.
+const BLOCK: usize = 1 << 20;
+/// What `tail` reads at once: some hundreds of events.
+const TAIL_BLOCK: usize = 1 << 16;
+
+/// The rule that a path broke which leads out of the workspace.
+const POLICY: &str = "paths stay inside the workspace";
+
+/// How a [`Chronicle`] behaves where the contract leaves a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Acknowledge an event only when it would survive a power failure. Without it an acknowledged
+    /// event survives the death of the process, but not that of the machine.
+    pub durable: bool,
+    /// How long to wait for a lock when the call does not say, in milliseconds.
+    pub default_lock_timeout_ms: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { durable: true, default_lock_timeout_ms: DEFAULT_LOCK_TIMEOUT_MS }
+    }
+}
+
+/// The chronicles of one workspace. Calls block; any number of threads and processes may work on
+/// the same files at a time.
+#[derive(Debug)]
+pub struct Chronicle {
+    root: Dir,
+    options: Options,
+}
+
+/// Holds the lock of one chronicle until it is dropped.
+#[derive(Debug)]
+pub struct LockGuard(#[expect(dead_code, reason = "held for its drop")] Locked);
+
+impl Chronicle {
+    /// The workspace must exist.
+    ///
+    /// # Errors
+    /// `EIO` when it cannot be opened.
+    pub fn open(workspace_root: impl AsRef<Path>, options: Options) -> Result<Self, SageError> {
+        let path = workspace_root.as_ref();
+        let root = Dir::open_ambient_dir(path, ambient_authority())
+            .map_err(|error| SageError::io("open", path.display().to_string(), &error))?;
+        Ok(Self { root, options })
+    }
+
+    /// Takes the very lock that an append takes, within the default time, and makes the file if
+    /// there is none.
+    ///
+    /// # Errors
+    /// As an append.
+    pub fn hold_lock(&self, path: &str) -> Result<LockGuard, SageError> {
+        let path = ChroniclePath::parse(path)?;
+        Ok(LockGuard(self.lock(&path, None)?.0))
+    }
+
+    fn append(
+        &self,
+        path: &str,
+        event: &Value,
+        rule: IdRule,
+        lock_timeout_ms: Option<u64>,
+    ) -> Result<(), SageError> {
+        let (path, entry) = check_append(path, event, rule)?;
+        let (locked, len) = self.lock(&path, lock_timeout_ms)?;
+        let how = How { drop_repeat: rule == IdRule::Computed, durable: self.options.durable };
+        let result = match how.durable && len == 0 {
+            // Before the first event and not after it, so that whoever finds an event in the file
+            // may rely on the folders.
+            true => self.sync_folders(&path),
+            false => Ok(()),
+        };
+        result
+            .and_then(|()| append(&locked.file, len, &entry, how))
+            .map_err(|error| failure(&path, "write", &error))
+    }
+
+    /// The locked file and its length.
+    fn lock(
+        &self,
+        path: &ChroniclePath,
+        timeout_ms: Option<u64>,
+    ) -> Result<(Locked, u64), SageError> {
+        let timeout_ms = timeout_ms.unwrap_or(self.options.default_lock_timeout_ms);
+        let patience = Patience::of(Duration::from_millis(timeout_ms));
+        let fail = |error: io::Error| failure(path, "write", &error);
+        loop {
+            let file = self.open_or_create(path).map_err(fail)?;
+            let (id, _) = identify(&file).map_err(fail)?;
+            let late = || SageError::lock_timeout(path.given(), timeout_ms, holder(id));
+            let locked = Locked::take(file, id, patience).map_err(fail)?.ok_or_else(late)?;
+            // While we waited, the file may have been deleted or replaced: nobody would ever read
+            // what we write into it.
+            if let Some(len) = self.len_if_at(path, id) {
+                return Ok((locked, len));
+            }
+            if patience.left().is_none() {
+                return Err(late());
+            }
+        }
+    }
+
+    /// The length of the file at `path`, if it is this one. Nothing is opened, so it does no harm
+    /// to follow links anywhere.
+    fn len_if_at(&self, path: &ChroniclePath, id: FileId) -> Option<u64> {
+        let stat = statat(&self.root, path.normal(), AtFlags::empty()).ok()?;
+        (FileId { device: stat.st_dev, inode: stat.st_ino } == id).then_some(stat.st_size as u64)
+    }
+
+    fn open_or_create(&self, path: &ChroniclePath) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).custom_flags(NO_WAITING);
+        match self.root.open_with(path.normal(), &options) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened.map(cap_std::fs::File::into_std),
+        }
+        if let Some(parent) = path.parent() {
+            self.root.create_dir_all(parent)?;
+        }
+        options.create(true);
+        self.root.open_with(path.normal(), &options).map(cap_std::fs::File::into_std)
+    }
+
+    /// `None` when there is no such file.
+    fn open_to_read(&self, path: &ChroniclePath) -> Result<Option<(File, u64)>, SageError> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(NO_WAITING);
+        let opened = match self.root.open_with(path.normal(), &options) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map(cap_std::fs::File::into_std),
+        };
+        opened
+            .and_then(|file| identify(&file).map(|(_, len)| Some((file, len))))
+            .map_err(|error| failure(path, "read", &error))
+    }
+
+    /// Puts the names on the disk that lead to `path`.
+    fn sync_folders(&self, path: &ChroniclePath) -> io::Result<()> {
+        let mut folder = path.parent();
+        while let Some(name) = folder {
+            // Opened as a file is: what `open_dir` gives cannot be synced.
+            self.root.open(name)?.sync_all()?;
+            folder = name.rsplit_once('/').map(|(parent, _)| parent);
+        }
+        self.root.open(".")?.sync_all()
+    }
+}
+
+impl EventLog for Chronicle {
+    fn append_event(
+        &self,
+        path: &str,
+        event: &Value,
+        lock_timeout_ms: Option<u64>,
+    ) -> Result<(), SageError> {
+        self.append(path, event, IdRule::Computed, lock_timeout_ms)
+    }
+
+    fn append_event_with_id(
+        &self,
+        path: &str,
+        event: &Value,
+        lock_timeout_ms: Option<u64>,
+    ) -> Result<(), SageError> {
+        self.append(path, event, IdRule::Given, lock_timeout_ms)
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<Event>, SageError> {
+        let path = ChroniclePath::parse(path)?;
+        let Some((file, len)) = self.open_to_read(&path)? else { return Ok(Vec::new()) };
+        lines::all(&file, len, BLOCK).map_err(|error| failure(&path, "read", &error))
+    }
+
+    fn tail(&self, path: &str, n: Option<u64>) -> Result<Vec<Event>, SageError> {
+        let path = ChroniclePath::parse(path)?;
+        let Some((file, len)) = self.open_to_read(&path)? else { return Ok(Vec::new()) };
+        lines::last(&file, len, n.unwrap_or(DEFAULT_TAIL), TAIL_BLOCK)
+            .map_err(|error| failure(&path, "read", &error))
+    }
+}
+
+/// A pipe or a device under the name of a chronicle is refused; opening it must not wait.
+const NO_WAITING: i32 = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
+
+/// Which file it is, and its length. Only a regular file can be a chronicle.
+fn identify(file: &File) -> io::Result<(FileId, u64)> {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok((FileId { device: metadata.dev(), inode: metadata.ino() }, metadata.len()))
+}
+
+fn failure(path: &ChroniclePath, operation: &str, error: &io::Error) -> SageError {
+    // The workspace's folder says so without a number of the system's; a file whose mode forbids it
+    // comes with one.
+    if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+        return SageError::permission(path.given(), operation, Some(POLICY.to_owned()));
+    }
+    SageError::io(operation, path.given(), error)
+}

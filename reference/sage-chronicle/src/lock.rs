@@ -1,0 +1,218 @@
+//! The lock around an append: an advisory lock on the chronicle file itself (`flock`), which the
+//! system gives back when its holder dies, however it dies.
+//!
+//! The system wakes no waiter that has a time limit, so a waiter asks again and again. Among the
+//! threads of one process only the first in line asks; the others wait for their turn, first come,
+//! first served. So none starves, and a hundred threads ask no more often than one.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// The longest pause between two tries. The pauses begin at a hundredth of it and double.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
+/// A file, whatever names it has: its device and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// How long somebody is ready to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// `None`: for ever, the end being further away than time can be told.
+    until: Option<Instant>,
+}
+
+impl Patience {
+    pub(crate) fn of(duration: Duration) -> Self {
+        Self { until: Instant::now().checked_add(duration) }
+    }
+
+    /// What is left; `None` when it is over.
+    pub(crate) fn left(self) -> Option<Duration> {
+        match self.until {
+            None => Some(Duration::MAX),
+            Some(until) => {
+                let left = until.saturating_duration_since(Instant::now());
+                (!left.is_zero()).then_some(left)
+            }
+        }
+    }
+}
+
+/// A locked file. The lock is free again when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    pub(crate) file: File,
+    // After `file`, so that who is next in line finds the lock free.
+    _turn: Turn,
+}
+
+impl Locked {
+    /// `None` when `patience` is over. Tries once at the very least.
+    pub(crate) fn take(file: File, id: FileId, patience: Patience) -> io::Result<Option<Self>> {
+        let Some(turn) = Turn::take(id, patience) else { return Ok(None) };
+        let mut pause = LONGEST_PAUSE / 100;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(Self { file, _turn: turn })),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            let Some(left) = patience.left() else { return Ok(None) };
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "no call waits for a file lock and also for a time limit"
+            )]
+            thread::sleep(pause.min(left));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing alone would leave the lock to a process that is just being started from this one
+        // and has not yet closed its copies.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Who waits for which file, in this process. The first in each line has the turn.
+static LINES: Mutex<Option<HashMap<FileId, VecDeque<Waiter>>>> = Mutex::new(None);
+
+#[derive(Debug)]
+struct Waiter {
+    number: u64,
+    thread: Thread,
+}
+
+#[derive(Debug)]
+struct Turn {
+    id: FileId,
+}
+
+impl Turn {
+    fn take(id: FileId, patience: Patience) -> Option<Self> {
+        let number = {
+            let mut lines = lines();
+            let line = lines.get_or_insert_default().entry(id).or_default();
+            let number = line.back().map_or(0, |last| last.number + 1);
+            line.push_back(Waiter { number, thread: thread::current() });
+            number
+        };
+        loop {
+            {
+                let mut lines = lines();
+                let line = lines.get_or_insert_default().entry(id).or_default();
+                if line.front().is_some_and(|first| first.number == number) {
+                    return Some(Self { id });
+                }
+                if patience.left().is_none() {
+                    line.retain(|waiter| waiter.number != number);
+                    return None;
+                }
+            }
+            thread::park_timeout(patience.left().unwrap_or_default());
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut lines = lines();
+        let lines = lines.get_or_insert_default();
+        let Some(line) = lines.get_mut(&self.id) else { return };
+        line.pop_front();
+        match line.front() {
+            Some(next) => next.thread.unpark(),
+            None => drop(lines.remove(&self.id)),
+        }
+    }
+}
+
+fn lines() -> MutexGuard<'static, Option<HashMap<FileId, VecDeque<Waiter>>>> {
+    // Nothing that holds it can panic half-way, so the content is sound in any case.
+    LINES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who holds the lock on a file, where the system tells: Linux lists every lock.
+pub(crate) fn holder(id: FileId) -> Option<String> {
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    holder_in(&locks, id)
+}
+
+/// A line is `1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF`: process, device in hexadecimal and
+/// inode. Those who wait have `->` before the kind. A holder outside our sight has process 0.
+fn holder_in(locks: &str, id: FileId) -> Option<String> {
+    let (major, minor) = (rustix::fs::major(id.device), rustix::fs::minor(id.device));
+    let file = format!("{major:02x}:{minor:02x}:{}", id.inode);
+    locks.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        (words.next()? == "FLOCK").then_some(())?;
+        let process = words.nth(2)?;
+        (words.next()? == file && process.parse::<u32>().is_ok_and(|pid| pid > 0)).then_some(())?;
+        Some(format!("pid {process}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const LOCKS: &str = "\
+1: POSIX  ADVISORY  WRITE 11 fe:01:77 0 EOF
+2: FLOCK  ADVISORY  WRITE 12 fe:01:770 0 EOF
+3: FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF
+4: FLOCK  ADVISORY  WRITE 14 fe:01:77 0 EOF
+4: -> FLOCK  ADVISORY  WRITE 15 fe:01:77 0 EOF
+5: -> FLOCK  ADVISORY  WRITE 16 fe:01:78 0 EOF
+6: FLOCK  ADVISORY  WRITE 0 fe:01:79 0 EOF
+garbage
+";
+
+    #[rstest]
+    #[case::among_others(77, Some("pid 14"))]
+    #[case::only_waiters(78, None)]
+    #[case::out_of_sight(79, None)]
+    #[case::not_listed(80, None)]
+    fn the_holder_is_the_one_listed(#[case] inode: u64, #[case] expect: Option<&str>) {
+        let device = rustix::fs::makedev(0xfe, 1);
+        assert_eq!(holder_in(LOCKS, FileId { device, inode }).as_deref(), expect);
+    }
+
+    #[test]
+    fn turns_are_given_in_the_order_of_asking() {
+        let id = FileId { device: 0, inode: 0 };
+        let forever = Patience::of(Duration::MAX);
+        let first = Turn::take(id, forever).unwrap();
+        let (done, order) = std::sync::mpsc::channel();
+        let waiting = |n: usize| {
+            while lines().as_ref().unwrap()[&id].len() < n {
+                thread::yield_now();
+            }
+        };
+        thread::scope(|scope| {
+            for name in 1..=8 {
+                let done = done.clone();
+                scope.spawn(move || {
+                    let _turn = Turn::take(id, forever).unwrap();
+                    done.send(name).unwrap();
+                });
+                waiting(name + 1);
+            }
+            assert!(Turn::take(id, Patience::of(Duration::ZERO)).is_none());
+            drop(first);
+        });
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert!(!lines().as_ref().unwrap().contains_key(&id));
+    }
+}

@@ -1,0 +1,33 @@
+use std::pin::Pin;
+
+use crate::TypedError;
+
+/// An ISO 8601 time in UTC with milliseconds, such as `2024-01-01T12:00:00.000Z`.
+pub type Iso8601 = String;
+
+/// A future that can be kept behind `dyn`, for collaborators that wait for something.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where the time comes from. No other source of time is used.
+pub trait Clock: Send + Sync {
+    /// The current time.
+    fn now(&self) -> Iso8601;
+}
+
+/// Where random numbers come from.
+///
+/// Both methods can fail, since a tape of numbers can run out; a generator never does.
+pub trait Random: Send + Sync {
+    /// A random integer.
+    fn int(&self) -> Result<i64, TypedError>;
+
+    /// A random number from 0 up to, but not including, 1.
+    fn float(&self) -> Result<f64, TypedError>;
+}
+
+/// Where secrets come from.
+pub trait SecretProvider: Send + Sync {
+    /// The secret named `key`, or `None` when there is no such secret. An error means that the
+    /// provider could not tell.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, TypedError>>;
+}
