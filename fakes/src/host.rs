@@ -10,14 +10,13 @@ use sage_utils::{SecretProvider as _, err};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::chronicle::MemoryChronicle;
 use crate::secrets::MemorySecrets;
 
 /// A fake's answer: a value, or a contract error in its flat JSON form.
 pub type Played = Result<Value, Value>;
 
 /// The names that [`Host::call`] knows, if the session offers them.
-pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
+pub const FAKES: [&str; 1] = ["secrets"];
 
 /// The fakes that a session offers.
 #[derive(Default)]
@@ -26,7 +25,6 @@ pub struct Host {
 }
 
 enum Fake {
-    Chronicle(MemoryChronicle),
     Secrets(MemorySecrets),
 }
 
@@ -47,10 +45,6 @@ struct FaultScript {
     #[serde(flatten)]
     properties: Map<String, Value>,
 }
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoScript {}
 
 impl Host {
     /// The fakes of `scripts`, by name.
@@ -74,7 +68,6 @@ impl Host {
                 "get" => get_secret(secrets, args),
                 _ => Err(format!("the fake `secrets` has no method `{method}`; it has `get`")),
             },
-            Some(Fake::Chronicle(chronicle)) => chronicle_call(chronicle, method, args),
         }
     }
 }
@@ -95,10 +88,6 @@ impl Fake {
                     }
                 }
                 Ok(Self::Secrets(secrets))
-            }
-            "chronicle" => {
-                NoScript::deserialize(script).map_err(wrong)?;
-                Ok(Self::Chronicle(MemoryChronicle::default()))
             }
             _ => Err(format!("there is no fake `{name}`; there are {}", FAKES.join(", "))),
         }

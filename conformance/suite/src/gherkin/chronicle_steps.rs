@@ -7,7 +7,7 @@ use super::narrative::{Narrative, calling};
 use crate::case::Action;
 
 #[given(expr = "the agent {string} with id {string}")]
-fn agent(world: &mut Narrative, agent: String, id: String) {
+fn agent_given(world: &mut Narrative, agent: String, id: String) {
     world.agents.insert(id, agent);
 }
 

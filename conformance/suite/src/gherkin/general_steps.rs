@@ -9,8 +9,8 @@ use crate::load::expand::expand;
 use crate::matcher::Pattern;
 
 #[given(expr = "the clock starts at {string} and steps {int} ms")]
-fn clock(world: &mut Narrative, start: String, step: String) {
-    if let Some(step_ms) = world.number(&step) {
+fn clock_given(world: &mut Narrative, start: String, pace: String) {
+    if let Some(step_ms) = world.number(&pace) {
         world.given().clock = proofmark_protocol::ClockScript { start, step_ms };
     }
 }

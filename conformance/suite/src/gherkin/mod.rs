@@ -55,8 +55,12 @@ fn read(file: &str, text: &str) -> Result<Feature, Problem> {
         return Err(Problem::new(file, line, "a second `Feature:` in one file would be ignored; give it a file of its own"));
     }
     let feature = Feature::parse(text, GherkinEnv::default()).map_err(|fault| {
-        let message = format!("not Gherkin: expected {}", expectation(&fault.expected));
-        Problem::new(file, fault.position.line, message)
+        let line = line_of_fault(&fault.to_string());
+        let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+        let message = format!(
+            "`{written}` is not Gherkin here; a line begins with a tag, `Feature:`, `Rule:`, `Background:`, `Scenario:`, `Examples:`, `Given`, `When`, `Then`, `And`, `But`, a table or a doc string (in a table cell only \\\\, \\n and \\| may be escaped)"
+        );
+        Problem::new(file, line, message)
     })?;
     feature.expand_examples().map_err(|fault| {
         let message = format!("the outline uses <{}>, which is no column of its examples", fault.name);
@@ -64,15 +68,10 @@ fn read(file: &str, text: &str) -> Result<Feature, Problem> {
     })
 }
 
-/// What the parser could have read, without the white space that it can always read.
-fn expectation(tokens: &[&str]) -> String {
-    let mut tokens: Vec<&str> = tokens.iter().copied().filter(|token| !token.starts_with('[') && *token != "EOF").collect();
-    tokens.sort_unstable();
-    tokens.dedup();
-    if tokens.is_empty() {
-        return "a keyword such as `Feature:`, `Scenario:`, `Given`, `When`, `Then` or `Examples:`".to_owned();
-    }
-    tokens.join(", ")
+/// The parser keeps its position to itself, but prints it: `Error at 3:1: …`.
+fn line_of_fault(printed: &str) -> usize {
+    let line = printed.strip_prefix("Error at ").and_then(|rest| rest.split(':').next());
+    line.and_then(|line| line.parse().ok()).unwrap_or(1)
 }
 
 fn second_feature(text: &str) -> Option<usize> {

@@ -3,5 +3,5 @@
 pub(crate) mod expand;
 pub(crate) mod fixture;
 pub(crate) mod lint;
-pub mod source;
+pub(crate) mod source;
 mod strict;

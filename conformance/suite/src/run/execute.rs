@@ -8,8 +8,8 @@ use std::rc::Rc;
 use futures::future::join_all;
 use proofmark_fakes::host::Host;
 use proofmark_fakes::workspace::TempWorkspace;
-use proofmark_protocol::{Call, Close, Open, RpcError};
-use serde_json::{Map, Value, json};
+use proofmark_protocol::{Close, Open, RpcError};
+use serde_json::{Value, json};
 
 use super::files;
 use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Outcome, Step};
@@ -69,7 +69,7 @@ pub(super) async fn execute<P: Processes>(
 }
 
 fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, String> {
-    let workspace = TempWorkspace::in_folder(scratch, &number.to_string()).map_err(|fault| fault.to_string())?;
+    let workspace = TempWorkspace::new_in(scratch, &format!("{number}-")).map_err(|fault| fault.to_string())?;
     files::write(&workspace, &case.given.files).map_err(|fault| fault.to_string())?;
     Ok(workspace)
 }

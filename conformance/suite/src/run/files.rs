@@ -1,9 +1,9 @@
 //! The workspace of a case: what is put there before, and what must be there after.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use proofmark_fakes::workspace::{TempWorkspace, WorkspaceError};
+use proofmark_fakes::workspace::TempWorkspace;
+use sage_errors::SageError;
 use serde_json::Value;
 
 use crate::case::{FileExpected, FileGiven};
@@ -16,7 +16,7 @@ pub(super) struct FileDifference {
     pub(super) difference: Difference,
 }
 
-pub(super) fn write(workspace: &TempWorkspace, files: &BTreeMap<String, FileGiven>) -> Result<(), WorkspaceError> {
+pub(super) fn write(workspace: &TempWorkspace, files: &BTreeMap<String, FileGiven>) -> Result<(), SageError> {
     for (path, given) in files {
         match given {
             FileGiven::Text(text) => workspace.file(path, text)?,
@@ -35,18 +35,15 @@ pub(super) fn check(workspace: &TempWorkspace, files: &BTreeMap<String, FileExpe
 enum Found {
     Nothing,
     Text(String),
-    /// There, but not a readable text file; why.
+    /// There, but no text file that can be read; why.
     Other(String),
 }
 
 fn read(workspace: &TempWorkspace, path: &str) -> Found {
-    match std::fs::read(workspace.root().join(path)) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Found::Text(text),
-            Err(fault) => Found::Other(format!("bytes that are not UTF-8: {}", String::from_utf8_lossy(fault.as_bytes()))),
-        },
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Found::Nothing,
-        Err(fault) => Found::Other(format!("something that is no file: {fault}")),
+    match workspace.exists(path) {
+        Ok(false) => Found::Nothing,
+        Ok(true) => workspace.read(path).map_or_else(|fault| Found::Other(fault.message().to_owned()), Found::Text),
+        Err(fault) => Found::Other(fault.message().to_owned()),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 
 use proofmark_protocol::HelloReply;
 use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{RngCore, SeedableRng};
+use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use tokio::sync::watch;
 
 use super::worker::Worker;
