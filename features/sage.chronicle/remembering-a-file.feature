@@ -77,3 +77,6 @@ Feature: Remembering a file
       """
     Then it fails with EVALIDATION
     And the file "src/Foo.ts.sage" does not exist
+    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
+    Then the append is acknowledged
+    And reading "src/Foo.ts.sage" gives 1 events

@@ -288,6 +288,9 @@ def check_case(report, where, case, topic, ledger, cited):
     check_matchers(report, where, case.get("leaves"))
     for step in case["steps"]:
         check_step(report, where, step, ledger, case.get("needs", []))
+    bases = {r["basis"] for r in ledger["requirement"] if r["id"] in case["shows"]}
+    if len(bases) > 1:  # An interpretation must never decide what the text promises.
+        report.fault(where, "shows requirements of the text and interpretations at once; split it")
     check_shows(report, where, case["shows"], ledger, cited)
 
 
