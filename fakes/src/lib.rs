@@ -5,6 +5,7 @@
 //! of its own that vanishes.
 
 pub mod clock;
+pub mod host;
 pub mod random;
 pub mod secrets;
 pub mod workspace;
