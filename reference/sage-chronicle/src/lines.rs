@@ -220,15 +220,9 @@ mod tests {
 
     use super::*;
 
-    impl ReadAt for [u8] {
-        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            io::Read::read(&mut self.get(offset as usize..).unwrap_or_default(), buffer)
-        }
-    }
-
     impl ReadAt for Vec<u8> {
         fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-            self.as_slice().read_at(buffer, offset)
+            io::Read::read(&mut self.get(offset as usize..).unwrap_or_default(), buffer)
         }
     }
 
