@@ -1,1 +1,10 @@
-//! To come.
+//! Deterministic stand-ins for what the contracts talk to.
+//!
+//! A fake does the same in every run: no wall clock, no entropy, no network. What a script does
+//! not foresee is a typed error, never a guess. Only [`workspace`] touches the disk, in a folder
+//! of its own that vanishes.
+
+pub mod clock;
+pub mod random;
+pub mod secrets;
+pub mod workspace;

@@ -63,9 +63,11 @@ pub fn write_canonical(value: &Value, out: &mut Vec<u8>) {
 
 /// The canonical JSON text of the value that `json` denotes.
 ///
+/// Of members with the same key the last one counts, as in ECMAScript.
+///
 /// # Errors
 /// What RFC 8785 leaves without a canonical form is refused rather than changed: ECMAScript would
-/// read `1e400` as infinity and print it as `null`.
+/// read `1e400` as infinity and print it as `null`, and two different texts would get one form.
 pub fn canonical_json_of_text(json: &str) -> Result<String, CanonicalError> {
     let value: Value = serde_json::from_str(json).map_err(refusal)?;
     Ok(canonical_json(&value))

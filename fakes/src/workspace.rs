@@ -1,0 +1,328 @@
+//! A folder for one case, which vanishes with it.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use sage_errors::{Detail, SageError};
+use tempfile::TempDir;
+
+/// What is in a workspace: each path with its text, in the order of the paths.
+///
+/// An empty folder is listed as `path/` with no text, a symlink as `path@` with its target.
+pub type Tree = BTreeMap<String, String>;
+
+/// No more than this is read from a file or a tree: a subject may leave anything behind.
+const LIMIT: u64 = 64 << 20;
+
+/// A new folder on the disk, with a folder `outside` beside it for what a subject must not reach.
+///
+/// Paths are relative, with `/`; a path that begins with `../outside` is in that other folder, and
+/// there is no other way out: symlinks that lead elsewhere are not followed. Both folders are
+/// removed on [`close`](Self::close), or when the value is dropped.
+#[derive(Debug)]
+pub struct TempWorkspace {
+    base: Option<TempDir>, // Taken only to be removed.
+    dir: Dir,
+    root: PathBuf,
+}
+
+impl TempWorkspace {
+    /// An empty workspace, in a temporary folder whose name begins with `prefix`.
+    ///
+    /// # Errors
+    /// `EVALIDATION` when `prefix` cannot begin a name, `EIO` when the folder cannot be made.
+    pub fn new(prefix: &str) -> Result<Self, SageError> {
+        if prefix.contains(['/', '\0']) {
+            let detail = Detail::new("prefix", "must be part of a name, without `/`");
+            return Err(SageError::validation(detail.received(prefix)));
+        }
+        let made = || {
+            let base = tempfile::Builder::new().prefix(prefix).tempdir()?;
+            let dir = Dir::open_ambient_dir(base.path(), ambient_authority())?;
+            dir.create_dir("workspace")?;
+            dir.create_dir("outside")?;
+            let root = base.path().join("workspace");
+            Ok(Self { base: Some(base), dir, root })
+        };
+        made().map_err(|error: io::Error| SageError::io("create workspace", prefix, &error))
+    }
+
+    /// The workspace's own path, to be given to a subject.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Writes a file, over an older one too. Its folders are made.
+    pub fn file(&self, path: &str, text: &str) -> Result<(), SageError> {
+        let place = locate(path)?;
+        let write = || {
+            self.make_parents(&place)?;
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true);
+            self.open(&place, &mut options)?.write_all(text.as_bytes())
+        };
+        write().map_err(|error| SageError::io("write", path, &error))
+    }
+
+    /// Makes a folder and those above it; one that is there already stays as it is.
+    pub fn folder(&self, path: &str) -> Result<(), SageError> {
+        let place = locate(path)?;
+        self.dir.create_dir_all(place).map_err(|error| SageError::io("create folder", path, &error))
+    }
+
+    /// Makes a symlink. Its target is relative to the folder of the link; it need not exist, and
+    /// must lie in the workspace or in `outside`.
+    pub fn symlink(&self, path: &str, target: &str) -> Result<(), SageError> {
+        let place = locate(path)?;
+        if !stays_within(&place, target) {
+            let detail = Detail::new("target", "would lead out of the workspace and of `outside`");
+            return Err(SageError::validation(detail.received(target)));
+        }
+        self.make_parents(&place)
+            .and_then(|()| self.dir.symlink(target, &place))
+            .map_err(|error| SageError::io("create symlink", path, &error))
+    }
+
+    /// Whether anything has this path, be it a symlink that leads nowhere.
+    pub fn exists(&self, path: &str) -> Result<bool, SageError> {
+        match self.dir.symlink_metadata(locate(path)?) {
+            Ok(_) => Ok(true),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(SageError::io("look up", path, &error)),
+        }
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// `EIO` when it cannot be read (`cause.code` is `ENOENT` when it is not there) or is larger
+    /// than 64 MiB, `EVALIDATION` when it is not UTF-8.
+    pub fn read(&self, path: &str) -> Result<String, SageError> {
+        self.text(path, &locate(path)?, LIMIT)
+    }
+
+    /// Everything in the workspace; not what is in `outside`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), for all files together; `EVALIDATION` for a name that is not UTF-8.
+    pub fn tree(&self) -> Result<Tree, SageError> {
+        let mut tree = Tree::new();
+        let mut left = LIMIT;
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            let mut names = self.names(&folder)?;
+            if names.is_empty() && !folder.is_empty() {
+                tree.insert(format!("{folder}/"), String::new());
+            }
+            while let Some(name) = names.pop() {
+                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                let failed = |error: io::Error| SageError::io("read", &path, &error);
+                let place = format!("workspace/{path}");
+                let kind = self.dir.symlink_metadata(&place).map_err(failed)?.file_type();
+                if kind.is_dir() {
+                    folders.push(path);
+                } else if kind.is_symlink() {
+                    let target = self.dir.read_link_contents(&place).map_err(failed)?;
+                    tree.insert(format!("{path}@"), target.to_string_lossy().into_owned());
+                } else {
+                    let text = self.text(&path, &place, left)?;
+                    left -= text.len() as u64;
+                    tree.insert(path, text);
+                }
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Compares everything in the workspace with what should be there, to the byte.
+    ///
+    /// # Errors
+    /// The first difference in the order of the paths.
+    pub fn golden(&self, expected: &Tree) -> Result<(), GoldenError> {
+        let actual = self.tree()?;
+        let mut paths: Vec<_> = expected.keys().chain(actual.keys()).collect();
+        paths.sort();
+        paths.dedup();
+        for path in paths {
+            match (expected.get(path), actual.get(path)) {
+                (Some(expected), Some(actual)) => compare(path, expected, actual)?,
+                (Some(_), None) => return Err(GoldenError::Missing { path: path.clone() }),
+                (None, _) => return Err(GoldenError::Unexpected { path: path.clone() }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes everything, and says so when that fails. Dropping removes as well, in silence.
+    pub fn close(mut self) -> Result<(), SageError> {
+        let Some(base) = self.base.take() else { return Ok(()) };
+        let path = base.path().display().to_string();
+        remove(base).map_err(|error| SageError::io("remove workspace", path, &error))
+    }
+
+    fn make_parents(&self, place: &str) -> io::Result<()> {
+        match place.rsplit_once('/') {
+            // The two folders at the top are there from the beginning.
+            Some((parent, _)) if parent.contains('/') => self.dir.create_dir_all(parent),
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a plain file. What else a subject may have put there, such as a pipe, would block.
+    fn open(&self, place: &str, options: &mut OpenOptions) -> io::Result<File> {
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        let file = self.dir.open_with(place, options)?;
+        let kind = file.metadata()?.file_type();
+        if kind.is_file() {
+            Ok(file)
+        } else if kind.is_dir() {
+            Err(ErrorKind::IsADirectory.into())
+        } else {
+            Err(io::Error::new(ErrorKind::InvalidInput, "neither a file nor a folder"))
+        }
+    }
+
+    fn text(&self, path: &str, place: &str, limit: u64) -> Result<String, SageError> {
+        let mut bytes = Vec::new();
+        self.open(place, OpenOptions::new().read(true))
+            .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut bytes))
+            .and_then(|length| match length as u64 > limit {
+                true => Err(io::Error::new(ErrorKind::FileTooLarge, "more than 64 MiB to read")),
+                false => Ok(()),
+            })
+            .map_err(|error| SageError::io("read", path, &error))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let reason = format!("the file `{path}` is not UTF-8 from byte {at} on");
+            SageError::validation(Detail::new("path", reason).received(path))
+        })
+    }
+
+    fn names(&self, folder: &str) -> Result<Vec<String>, SageError> {
+        let failed = |error: io::Error| SageError::io("list", folder, &error);
+        let mut names = Vec::new();
+        for entry in self.dir.read_dir(format!("workspace/{folder}")).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().into_string().map_err(|name| {
+                let reason = format!("the name {name:?} in `{folder}` is not UTF-8");
+                SageError::validation(Detail::new("path", reason))
+            })?;
+            names.push(name);
+        }
+        Ok(names)
+    }
+}
+
+impl Drop for TempWorkspace {
+    fn drop(&mut self) {
+        if let Some(base) = self.base.take() {
+            let _ = remove(base); // Nobody is left to be told; `close` tells.
+        }
+    }
+}
+
+/// How a workspace differs from what should be in it.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum GoldenError {
+    /// A path that should be there is not.
+    #[error("`{path}` is missing")]
+    Missing { path: String },
+    /// A path that is there should not be.
+    #[error("`{path}` should not be there")]
+    Unexpected { path: String },
+    /// A file has another text. Lines are given with their ends; none is left where it is empty.
+    #[error("`{path}` differs at line {line}: expected {expected:?}, found {actual:?}")]
+    Differs { path: String, line: usize, expected: String, actual: String },
+    /// The workspace could not be read.
+    #[error(transparent)]
+    Unreadable(#[from] SageError),
+}
+
+fn compare(path: &str, expected: &str, actual: &str) -> Result<(), GoldenError> {
+    let (mut right, mut found) = (expected.split_inclusive('\n'), actual.split_inclusive('\n'));
+    for line in 1.. {
+        match (right.next(), found.next()) {
+            (None, None) => break,
+            (expected, actual) if expected == actual => {}
+            (expected, actual) => {
+                return Err(GoldenError::Differs {
+                    path: path.to_owned(),
+                    line,
+                    expected: expected.unwrap_or_default().to_owned(),
+                    actual: actual.unwrap_or_default().to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where `path` lies below the temporary folder.
+fn locate(path: &str) -> Result<String, SageError> {
+    let (folder, rest) = match path.strip_prefix("../outside") {
+        Some("") => return Ok("outside".to_owned()),
+        Some(rest) if rest.starts_with('/') => ("outside", &rest[1..]),
+        _ => ("workspace", path),
+    };
+    let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
+    if rest.split('/').all(plain) {
+        Ok(format!("{folder}/{rest}"))
+    } else {
+        let reason = "must be a plain relative path in the workspace or in `../outside`";
+        let detail = Detail::new("path", reason).received(path).expected("src/Foo.ts.sage");
+        Err(SageError::validation(detail))
+    }
+}
+
+/// Whether a link at `place` to `target` points into one of the two folders.
+fn stays_within(place: &str, target: &str) -> bool {
+    if target.is_empty() || target.starts_with('/') || target.contains('\0') {
+        return false;
+    }
+    let mut parts: Vec<_> = place.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return false,
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    matches!(parts.first(), Some(&("workspace" | "outside")))
+}
+
+/// Removes the folder. A subject may have locked folders in it, which are then unlocked.
+fn remove(base: TempDir) -> io::Result<()> {
+    let path = base.keep();
+    match std::fs::remove_dir_all(&path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            unlock(&path)?;
+            std::fs::remove_dir_all(&path)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn unlock(folder: &Path) -> io::Result<()> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
