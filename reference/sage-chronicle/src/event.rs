@@ -52,6 +52,13 @@ impl Event {
     }
 }
 
+impl From<&Entry> for Event {
+    /// What is read back once the entry has been written.
+    fn from(entry: &Entry) -> Self {
+        Self(entry.line.trim_end().into())
+    }
+}
+
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.members().serialize(serializer)

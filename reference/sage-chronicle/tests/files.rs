@@ -1,5 +1,7 @@
 //! Chronicles on a real disk: what stands in the way, links, the lock, and threads.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;

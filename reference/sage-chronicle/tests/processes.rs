@@ -2,6 +2,8 @@
 //!
 //! The processes are this very program, started again to run the one test `child`.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
