@@ -6,17 +6,20 @@
 use std::collections::BTreeMap;
 
 use futures::FutureExt as _;
+use sage_chronicle::{AppendArgs, Event, EventLog as _, IdRule, ReadArgs};
+use sage_errors::SageError;
 use sage_utils::{SecretProvider as _, err};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::chronicle::MemoryChronicle;
 use crate::secrets::MemorySecrets;
 
 /// A fake's answer: a value, or a contract error in its flat JSON form.
 pub type Played = Result<Value, Value>;
 
 /// The names that [`Host::call`] knows, if the session offers them.
-pub const FAKES: [&str; 1] = ["secrets"];
+pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
 
 /// The fakes that a session offers.
 #[derive(Default)]
@@ -25,6 +28,7 @@ pub struct Host {
 }
 
 enum Fake {
+    Chronicle(MemoryChronicle),
     Secrets(MemorySecrets),
 }
 
@@ -46,10 +50,15 @@ struct FaultScript {
     properties: Map<String, Value>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoScript {}
+
 impl Host {
     /// The fakes of `scripts`, by name.
     pub fn new(scripts: &BTreeMap<String, Value>) -> Result<Self, String> {
-        let fakes = scripts.iter().map(|(name, script)| Ok((name.clone(), Fake::new(name, script)?)));
+        let fakes =
+            scripts.iter().map(|(name, script)| Ok((name.clone(), Fake::new(name, script)?)));
         Ok(Self { fakes: fakes.collect::<Result<_, String>>()? })
     }
 
@@ -63,10 +72,19 @@ impl Host {
         let offered: Vec<&str> = self.fakes.keys().map(String::as_str).collect();
         let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
         match self.fakes.get_mut(fake) {
-            None => Err(format!("the fake `{fake}` is not on offer in this session; on offer: {offered}")),
+            None => Err(format!(
+                "the fake `{fake}` is not on offer in this session; on offer: {offered}"
+            )),
             Some(Fake::Secrets(secrets)) => match method {
                 "get" => get_secret(secrets, args),
                 _ => Err(format!("the fake `secrets` has no method `{method}`; it has `get`")),
+            },
+            Some(Fake::Chronicle(chronicle)) => match method {
+                "append" => Ok(append(chronicle, args).map_err(|fault| fault.to_json())),
+                "read" => Ok(read(chronicle, args).map_err(|fault| fault.to_json())),
+                _ => Err(format!(
+                    "the fake `chronicle` has no method `{method}`; it has `append` and `read`"
+                )),
             },
         }
     }
@@ -74,7 +92,8 @@ impl Host {
 
 impl Fake {
     fn new(name: &str, script: &Value) -> Result<Self, String> {
-        let wrong = |fault: serde_json::Error| format!("the script of the fake `{name}` is wrong: {fault}");
+        let wrong =
+            |fault: serde_json::Error| format!("the script of the fake `{name}` is wrong: {fault}");
         match name {
             "secrets" => {
                 let script = SecretsScript::deserialize(script).map_err(wrong)?;
@@ -83,11 +102,17 @@ impl Fake {
                     for fault in faults {
                         let error = err(fault.code, fault.message, None)
                             .with_properties(fault.properties)
-                            .map_err(|fault| format!("the script of the fake `secrets` is wrong: {fault}"))?;
+                            .map_err(|fault| {
+                                format!("the script of the fake `secrets` is wrong: {fault}")
+                            })?;
                         secrets = secrets.failing(key.clone(), error);
                     }
                 }
                 Ok(Self::Secrets(secrets))
+            }
+            "chronicle" => {
+                NoScript::deserialize(script).map_err(wrong)?;
+                Ok(Self::Chronicle(MemoryChronicle::default()))
             }
             _ => Err(format!("there is no fake `{name}`; there are {}", FAKES.join(", "))),
         }
@@ -100,4 +125,68 @@ fn get_secret(secrets: &MemorySecrets, args: &Value) -> Result<Played, String> {
     };
     let answer = secrets.get(key).now_or_never().ok_or("the fake `secrets` never waits")?;
     Ok(answer.map(Value::from).map_err(|fault| fault.to_json()))
+}
+
+/// As `ChronicleAdapter.append`: `{"path", "event"}`.
+fn append(chronicle: &MemoryChronicle, args: &Value) -> Result<Value, SageError> {
+    let args = AppendArgs::from_json(args, IdRule::Computed)?;
+    chronicle.append_event(&args.path, &args.event, args.lock_timeout_ms)?;
+    Ok(Value::Null)
+}
+
+/// As `ChronicleAdapter.read`: `{"path"}`.
+fn read(chronicle: &MemoryChronicle, args: &Value) -> Result<Value, SageError> {
+    let args = ReadArgs::from_json(args)?;
+    Ok(chronicle.read(&args.path)?.iter().map(Event::to_json).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn host(scripts: Value) -> Host {
+        let scripts = serde_json::from_value(scripts).unwrap();
+        Host::new(&scripts).unwrap()
+    }
+
+    #[test]
+    fn secrets_fail_as_scripted_and_then_answer() {
+        let fault = json!({"code": "EIO", "message": "vault sealed", "operation": "read"});
+        let mut host = host(json!({"secrets": {"values": {"K": "v"}, "faults": {"K": [fault]}}}));
+        let mut get = |key: &str| host.call("secrets", "get", &json!({"key": key})).unwrap();
+        let error = get("K").unwrap_err();
+        assert_eq!((&error["code"], &error["operation"]), (&json!("EIO"), &json!("read")));
+        assert_eq!(get("K"), Ok(json!("v")));
+        assert_eq!(get("absent"), Ok(Value::Null));
+    }
+
+    #[test]
+    fn the_chronicle_is_kept_for_the_session() {
+        let mut host = host(json!({"chronicle": {}}));
+        let event = json!({"type": "A", "timestamp": "2024-01-01T00:00:00.000Z", "actor": {"agent": "sage", "id": "1"}});
+        let appended = host.call("chronicle", "append", &json!({"path": "a.sage", "event": event}));
+        assert_eq!(appended, Ok(Ok(Value::Null)));
+        let events = host.call("chronicle", "read", &json!({"path": "a.sage"})).unwrap().unwrap();
+        assert_eq!(events[0]["type"], "A");
+        let refused =
+            host.call("chronicle", "append", &json!({"path": "a.sage", "event": {}})).unwrap();
+        assert_eq!(refused.unwrap_err()["code"], "EVALIDATION");
+    }
+
+    #[test]
+    fn what_is_not_on_offer_is_named() {
+        let mut host = host(json!({"secrets": {}}));
+        let told = host.call("llm", "chat", &json!({})).unwrap_err();
+        assert_eq!(told, "the fake `llm` is not on offer in this session; on offer: secrets");
+        assert!(
+            Host::check("llm", &json!({})).unwrap_err().contains("there are chronicle, secrets")
+        );
+        assert!(
+            Host::check("secrets", &json!({"valeus": {}}))
+                .unwrap_err()
+                .contains("unknown field `valeus`")
+        );
+    }
 }

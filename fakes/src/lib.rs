@@ -4,6 +4,7 @@
 //! not foresee is a typed error, never a guess. Only [`workspace`] touches the disk, in a folder
 //! of its own that vanishes.
 
+pub mod chronicle;
 pub mod clock;
 pub mod host;
 pub mod random;

@@ -4,6 +4,7 @@ Feature: Surviving a crash
 
   Background:
     Given the agent "sage" with id "sage-1"
+    And the agent "warden" with id "warden-1"
 
   @id:story/acknowledged-is-kept @shows:CHRONICLE-008 @shows:CHRONICLE-009
   Scenario: An agent is killed right after its event was acknowledged

@@ -46,7 +46,7 @@ function expand(v, index) {
   return isObject(v) ? Object.fromEntries(Object.entries(v).map(([k, x]) => [k, expand(x, index)])) : v;
 }
 
-const matcher = /^\$(any|matches|oneOf|optional|open|unordered|contains|literal|repeat)$/;
+const matcher = /^\$(any|matches|oneOf|optional|absent|startsWith|open|unordered|contains|literal|repeat)$/;
 const hasMatcher = (v) =>
   Array.isArray(v)
     ? v.some(hasMatcher)

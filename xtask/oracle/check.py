@@ -21,7 +21,7 @@ HEX64 = re.compile(r"[0-9a-f]{64}")
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)+")
 
 MATCHERS = {
-    "$any", "$matches", "$oneOf", "$optional", "$open", "$unordered", "$contains", "$literal", "$repeat",
+    "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$literal", "$repeat",
 }
 KEYS = {
     "file": {"contract", "topic", "cases"},

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
 
-use proofmark_protocol::message::{push_result, push_error};
+use proofmark_protocol::message::{push_error, push_result};
 use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
 use serde_json::{Value, json};
 
@@ -11,24 +11,68 @@ use crate::Adversary;
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary { name: "exits-at-once", about: "ends before `hello`", serve: || Ok(()) },
-    Adversary { name: "exits-on-call", about: "ends with code 3 on every `call`", serve: exits_on_call },
-    Adversary { name: "prints-garbage", about: "prints a greeting for people", serve: prints_garbage },
-    Adversary { name: "garbage-on-call", about: "logs to stdout in the middle of a call", serve: garbage_on_call },
+    Adversary {
+        name: "exits-on-call",
+        about: "ends with code 3 on every `call`",
+        serve: exits_on_call,
+    },
+    Adversary {
+        name: "prints-garbage",
+        about: "prints a greeting for people",
+        serve: prints_garbage,
+    },
+    Adversary {
+        name: "garbage-on-call",
+        about: "logs to stdout in the middle of a call",
+        serve: garbage_on_call,
+    },
     Adversary { name: "half-a-line", about: "ends in the middle of an answer", serve: half_a_line },
-    Adversary { name: "endless-line", about: "prints a gigabyte without a newline", serve: endless_line },
-    Adversary { name: "unknown-id", about: "answers a request that nobody made", serve: unknown_id },
+    Adversary {
+        name: "endless-line",
+        about: "prints a gigabyte without a newline",
+        serve: endless_line,
+    },
+    Adversary {
+        name: "unknown-id",
+        about: "answers a request that nobody made",
+        serve: unknown_id,
+    },
     Adversary { name: "answers-twice", about: "answers every call twice", serve: answers_twice },
-    Adversary { name: "never-answers", about: "reads calls and says nothing", serve: never_answers },
+    Adversary {
+        name: "never-answers",
+        about: "reads calls and says nothing",
+        serve: never_answers,
+    },
     Adversary { name: "never-greets", about: "does not even answer `hello`", serve: never_greets },
-    Adversary { name: "closes-stdout", about: "closes stdout on a call and lives on", serve: closes_stdout },
-    Adversary { name: "ignores-the-end", about: "ignores `shutdown`, the end of input and SIGTERM", serve: ignores_the_end },
+    Adversary {
+        name: "closes-stdout",
+        about: "closes stdout on a call and lives on",
+        serve: closes_stdout,
+    },
+    Adversary {
+        name: "ignores-the-end",
+        about: "ignores `shutdown`, the end of input and SIGTERM",
+        serve: ignores_the_end,
+    },
     Adversary { name: "leaves-a-child", about: "ends, but not its child", serve: leaves_a_child },
-    Adversary { name: "leaves-a-daemon", about: "ends, but not its child in a session of its own", serve: leaves_a_daemon },
+    Adversary {
+        name: "leaves-a-daemon",
+        about: "ends, but not its child in a session of its own",
+        serve: leaves_a_daemon,
+    },
     Adversary { name: "daemon", about: "the child of leaves-a-daemon", serve: daemon },
     Adversary { name: "other-version", about: "speaks protocol 99", serve: other_version },
-    Adversary { name: "floods-stderr", about: "prints a hundred megabytes on stderr", serve: floods_stderr },
+    Adversary {
+        name: "floods-stderr",
+        about: "prints a hundred megabytes on stderr",
+        serve: floods_stderr,
+    },
     Adversary { name: "no-reply", about: "answers `call` with a bare value", serve: no_reply },
-    Adversary { name: "implements-nothing", about: "claims all and answers `call` with -32601", serve: implements_nothing },
+    Adversary {
+        name: "implements-nothing",
+        about: "claims all and answers `call` with -32601",
+        serve: implements_nothing,
+    },
 ];
 
 /// What to do about one request.
@@ -41,7 +85,9 @@ enum Then {
 fn serve(mut on_call: impl FnMut(&Id, &mut Vec<u8>) -> io::Result<Then>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let Ok(Incoming::Request { id, method, .. }) = Incoming::parse(line?.as_bytes()) else { continue };
+        let Ok(Incoming::Request { id, method, .. }) = Incoming::parse(line?.as_bytes()) else {
+            continue;
+        };
         let mut answer = Vec::new();
         let mut then = Then::GoOn;
         match method.as_str() {
@@ -139,7 +185,9 @@ fn closes_stdout() -> io::Result<()> {
 fn ignores_the_end() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Installed for the rest of the process's life; nobody looks at what it receives.
-    let _deaf = runtime.block_on(async { tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) })?;
+    let _deaf = runtime.block_on(async {
+        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+    })?;
     serve(|id, answer| {
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)

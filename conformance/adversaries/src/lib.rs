@@ -27,7 +27,10 @@ pub fn serve(name: &str) -> io::Result<()> {
         Some(adversary) => (adversary.serve)(),
         None => {
             let known: Vec<&str> = all().map(|adversary| adversary.name).collect();
-            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no adversary `{name}`; there are {}", known.join(", "))))
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("no adversary `{name}`; there are {}", known.join(", ")),
+            ))
         }
     }
 }

@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use crate::Adversary;
 
-pub(crate) const ALL: &[Adversary] =
-    &[Adversary { name: "tail-from-the-head", about: "tailChronicle gives the first n events", serve: tail_from_the_head }];
+pub(crate) const ALL: &[Adversary] = &[Adversary {
+    name: "tail-from-the-head",
+    about: "tailChronicle gives the first n events",
+    serve: tail_from_the_head,
+}];
 
 fn tail_from_the_head() -> io::Result<()> {
     serve(adapter().around("chronicle.tailChronicle", async |context, mut args, inner| {

@@ -27,8 +27,18 @@ pub(crate) fn certify(args: &CertifyArgs, out: &mut dyn Write) -> Result<Exit, F
         return Err(Failed::Usage("say what to certify: `proofmark certify reference`, or a command after `--`, such as `proofmark certify -- node my-adapter.mjs`".to_owned()));
     }
     let holds = |_: &RunOutcome, contracts: &[ContractResult<'_>]| {
-        let mut claimed = contracts.iter().filter(|contract| contract.claimed || !args.contract.is_empty()).peekable();
+        let mut claimed = contracts
+            .iter()
+            .filter(|contract| contract.claimed || !args.contract.is_empty())
+            .peekable();
         claimed.peek().is_some() && claimed.all(|contract| contract.certified)
     };
-    drive(&args.subject, &Filters::of_contracts(&args.contract), &args.how, Shown::Contracts, holds, out)
+    drive(
+        &args.subject,
+        &Filters::of_contracts(&args.contract),
+        &args.how,
+        Shown::Contracts,
+        holds,
+        out,
+    )
 }

@@ -16,8 +16,14 @@ pub(crate) struct LintArgs {
 pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     match args.suite.load() {
         Ok(suite) => {
-            let requirements: usize = suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
-            writeln!(out, "{} contracts, {requirements} requirements, {} cases: no problem", suite.contracts.len(), suite.cases.len())?;
+            let requirements: usize =
+                suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
+            writeln!(
+                out,
+                "{} contracts, {requirements} requirements, {} cases: no problem",
+                suite.contracts.len(),
+                suite.cases.len()
+            )?;
             Ok(Exit::Holds)
         }
         Err(Failed::BrokenSuite(problems)) => {

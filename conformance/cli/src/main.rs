@@ -58,7 +58,9 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         // Whoever read stdout has seen enough.
-        Err(Failed::Output(fault)) if fault.kind() == std::io::ErrorKind::BrokenPipe => Exit::Holds.into(),
+        Err(Failed::Output(fault)) if fault.kind() == std::io::ErrorKind::BrokenPipe => {
+            Exit::Holds.into()
+        }
         Err(fault) => {
             // With stderr gone too, the exit code still tells.
             let _deaf = writeln!(anstream::stderr(), "proofmark: {fault}");

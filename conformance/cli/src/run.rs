@@ -107,22 +107,44 @@ impl SubjectChoice {
     /// The reference is this same program, driven as a process like any other.
     fn command(&self) -> Result<SubjectCommand, Failed> {
         match (self.command.split_first(), self.built_in) {
-            (Some(_), Some(_)) => Err(Failed::Usage("give either `reference` or a command after `--`, not both".to_owned())),
+            (Some(_), Some(_)) => Err(Failed::Usage(
+                "give either `reference` or a command after `--`, not both".to_owned(),
+            )),
             (Some((program, args)), None) => {
-                let words: Vec<String> = self.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-                Ok(SubjectCommand { program: program.clone(), args: args.to_vec(), shown: words.join(" ") })
+                let words: Vec<String> =
+                    self.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+                Ok(SubjectCommand {
+                    program: program.clone(),
+                    args: args.to_vec(),
+                    shown: words.join(" "),
+                })
             }
             (None, _) => {
-                let program = std::env::current_exe()
-                    .map_err(|fault| Failed::Usage(format!("this program cannot find itself to start the reference: {fault}")))?;
-                Ok(SubjectCommand { program: program.into(), args: vec!["subject".into()], shown: "proofmark subject".to_owned() })
+                let program = std::env::current_exe().map_err(|fault| {
+                    Failed::Usage(format!(
+                        "this program cannot find itself to start the reference: {fault}"
+                    ))
+                })?;
+                Ok(SubjectCommand {
+                    program: program.into(),
+                    args: vec!["subject".into()],
+                    shown: "proofmark subject".to_owned(),
+                })
             }
         }
     }
 
     fn rerun(&self, command: &SubjectCommand, how: &How) -> Rerun {
-        let subject = if self.command.is_empty() { "reference".to_owned() } else { format!("-- {}", command.shown) };
-        let options = how.suite.suite.as_ref().map(|folder| format!("--suite {}", quoted(&folder.to_string_lossy())));
+        let subject = if self.command.is_empty() {
+            "reference".to_owned()
+        } else {
+            format!("-- {}", command.shown)
+        };
+        let options = how
+            .suite
+            .suite
+            .as_ref()
+            .map(|folder| format!("--suite {}", quoted(&folder.to_string_lossy())));
         Rerun { subject, options: options.unwrap_or_default() }
     }
 }
@@ -174,7 +196,8 @@ pub(crate) fn drive(
 
     let started = Instant::now();
     let mut progress = Progress::new(cases.len());
-    let outcome = run_cases(&suite, cases, &command, &options, &cancel, |event| progress.on_event(event));
+    let outcome =
+        run_cases(&suite, cases, &command, &options, &cancel, |event| progress.on_event(event));
     progress.finish();
     let outcome = outcome?;
     let elapsed = started.elapsed();
@@ -191,7 +214,14 @@ pub(crate) fn drive(
             failure::write_all(out, &suite, &outcome.results, &subject.rerun(&command, how))?;
             if let Some(subject) = &outcome.subject {
                 let claims = subject.contracts.join(", ");
-                writeln!(out, "{} {} ({}) claims {}\n", subject.name, subject.version, subject.language, if claims.is_empty() { "nothing" } else { &claims })?;
+                writeln!(
+                    out,
+                    "{} {} ({}) claims {}\n",
+                    subject.name,
+                    subject.version,
+                    subject.language,
+                    if claims.is_empty() { "nothing" } else { &claims }
+                )?;
             }
             if shown == Shown::Contracts {
                 summary::write_contracts(out, &contracts)?;

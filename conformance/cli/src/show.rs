@@ -31,8 +31,13 @@ pub(crate) fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     } else {
         let names = suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]);
         let contracts = suite.contracts.iter().map(|contract| contract.id.as_str());
-        let ids = suite.contracts.iter().flat_map(|contract| &contract.requirements).map(|requirement| requirement.id.as_str());
-        let hint = nearest(&args.id, names.chain(contracts).chain(ids)).map(|name| format!(" (did you mean `{name}`?)"));
+        let ids = suite
+            .contracts
+            .iter()
+            .flat_map(|contract| &contract.requirements)
+            .map(|requirement| requirement.id.as_str());
+        let hint = nearest(&args.id, names.chain(contracts).chain(ids))
+            .map(|name| format!(" (did you mean `{name}`?)"));
         return Err(Failed::Usage(format!(
             "nothing has the id `{}`{}; `proofmark list cases`, `list requirements` and `list contracts` show what there is",
             args.id,
@@ -54,12 +59,24 @@ fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Res
     }
     for requirement in &contract.requirements {
         let cases = suite.cases_showing(&requirement.id).count();
-        writeln!(out, "  {}  {:<6}  {}  {}", requirement.id, requirement.level, requirement.sentence, styled(QUIET, format_args!("[{cases} cases]")))?;
+        writeln!(
+            out,
+            "  {}  {:<6}  {}  {}",
+            requirement.id,
+            requirement.level,
+            requirement.sentence,
+            styled(QUIET, format_args!("[{cases} cases]"))
+        )?;
     }
     Ok(())
 }
 
-fn show_requirement(out: &mut dyn Write, suite: &Suite, contract: &Contract, requirement: &Requirement) -> Result<(), Failed> {
+fn show_requirement(
+    out: &mut dyn Write,
+    suite: &Suite,
+    contract: &Contract,
+    requirement: &Requirement,
+) -> Result<(), Failed> {
     writeln!(out, "{}  {}", styled(STRONG, &requirement.id), requirement.sentence)?;
     field(out, "contract", &contract.id)?;
     field(out, "level", requirement.level)?;
@@ -101,7 +118,11 @@ fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Fail
     let given = &case.given;
     field(out, "clock", format_args!("{} + {} ms", given.clock.start, given.clock.step_ms))?;
     if !given.random.ints.is_empty() || !given.random.floats.is_empty() {
-        field(out, "random", format_args!("ints {:?}, floats {:?}", given.random.ints, given.random.floats))?;
+        field(
+            out,
+            "random",
+            format_args!("ints {:?}, floats {:?}", given.random.ints, given.random.floats),
+        )?;
     }
     for (path, file) in &given.files {
         field(out, "file", format_args!("{path} {}", given_file(file)))?;
@@ -111,7 +132,12 @@ fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Fail
     }
     for (number, step) in case.steps.iter().enumerate() {
         let words = step.words.as_deref().map(|words| format!("  {words}")).unwrap_or_default();
-        writeln!(out, "  {}{}", styled(QUIET, format_args!("step {}", number + 1)), styled(QUIET, words))?;
+        writeln!(
+            out,
+            "  {}{}",
+            styled(QUIET, format_args!("step {}", number + 1)),
+            styled(QUIET, words)
+        )?;
         match &step.action {
             Action::Call(call) => show_call(out, call)?,
             Action::Together(calls) => {
@@ -135,7 +161,8 @@ fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Fail
 }
 
 fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
-    let process = if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
+    let process =
+        if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
     writeln!(out, "    call {} {}{process}", call.operation, call.args)?;
     for (index, outcome) in call.expect.iter().enumerate() {
         writeln!(out, "    {}{}", if index == 0 { "" } else { "or " }, outcome.to_value())?;
@@ -159,7 +186,8 @@ fn expected_file(file: &FileExpected) -> Value {
         FileExpected::Absent => Value::Null,
         FileExpected::Text(text) => json!({"text": text}),
         FileExpected::Lines { prefix, ndjson } => {
-            let prefix = prefix.iter().map(|prefix| ("prefix".to_owned(), Value::from(prefix.as_str())));
+            let prefix =
+                prefix.iter().map(|prefix| ("prefix".to_owned(), Value::from(prefix.as_str())));
             let ndjson = ndjson.iter().map(|pattern| ("ndjson".to_owned(), pattern.source.clone()));
             Value::Object(prefix.chain(ndjson).collect::<Map<_, _>>())
         }

@@ -27,8 +27,8 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, oneshot};
 
 use crate::message::{
-    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, Open, Reply, RpcError, push_error,
-    push_notification, push_request, push_result,
+    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, Open, Reply, RpcError,
+    push_error, push_notification, push_request, push_result,
 };
 use crate::{FrameError, LineReader, MAX_LINE, PROTOCOL, stdio};
 
@@ -96,7 +96,11 @@ impl<S: Send + Sync + 'static> Adapter<S> {
 
     /// Answers an operation. A later handler for the same one takes the earlier one's place.
     #[must_use]
-    pub fn on<F>(mut self, operation: &str, handler: impl Fn(Context<S>, Value) -> F + Send + Sync + 'static) -> Self
+    pub fn on<F>(
+        mut self,
+        operation: &str,
+        handler: impl Fn(Context<S>, Value) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<Value, Failure>> + Send + 'static,
     {
@@ -108,12 +112,18 @@ impl<S: Send + Sync + 'static> Adapter<S> {
     /// Puts `wrap` around the handler of an operation, so that it can change what goes in and out.
     /// An operation without a handler stays without.
     #[must_use]
-    pub fn around<F>(mut self, operation: &str, wrap: impl Fn(Context<S>, Value, Inner<S>) -> F + Send + Sync + 'static) -> Self
+    pub fn around<F>(
+        mut self,
+        operation: &str,
+        wrap: impl Fn(Context<S>, Value, Inner<S>) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<Value, Failure>> + Send + 'static,
     {
         if let Some(handler) = self.handlers.remove(operation) {
-            return self.on(operation, move |context, args| wrap(context, args, Inner(Arc::clone(&handler))));
+            return self.on(operation, move |context, args| {
+                wrap(context, args, Inner(Arc::clone(&handler)))
+            });
         }
         self
     }
@@ -125,9 +135,14 @@ impl<S: Send + Sync + 'static> Adapter<S> {
     }
 
     /// Serves on any pair of streams until `shutdown` or the end of input.
-    pub async fn serve(self, input: impl AsyncRead + Unpin, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    pub async fn serve(
+        self,
+        input: impl AsyncRead + Unpin,
+        mut output: impl AsyncWrite + Unpin,
+    ) -> io::Result<()> {
         let outbox = Arc::new(Outbox::default());
-        let mut served = Served { adapter: self, sessions: HashMap::new(), outbox: Arc::clone(&outbox) };
+        let mut served =
+            Served { adapter: self, sessions: HashMap::new(), outbox: Arc::clone(&outbox) };
         let mut lines = LineReader::new(input, MAX_LINE);
         let reading = async {
             loop {
@@ -232,7 +247,9 @@ struct Served<S> {
 impl<S: Send + Sync + 'static> Served<S> {
     fn take(&mut self, line: &[u8]) -> Next {
         match Incoming::parse(line) {
-            Ok(Incoming::Request { id, method, params }) => return self.request(id, &method, params),
+            Ok(Incoming::Request { id, method, params }) => {
+                return self.request(id, &method, params);
+            }
             Ok(Incoming::Answer { id, outcome }) => {
                 if let Id::Number(number) = id
                     && let Some(waiting) = lock(&self.outbox.asked).waiting.remove(&number)
@@ -258,9 +275,11 @@ impl<S: Send + Sync + 'static> Served<S> {
                 Ok(()) => return Next::GoOn,
                 Err(error) => Err(error),
             },
-            "close" => parsed::<Close>(params).and_then(|close| match self.sessions.remove(&close.session) {
-                Some(_) => Ok(Value::Null),
-                None => Err(no_session(&close.session)),
+            "close" => parsed::<Close>(params).and_then(|close| {
+                match self.sessions.remove(&close.session) {
+                    Some(_) => Ok(Value::Null),
+                    None => Err(no_session(&close.session)),
+                }
             }),
             "shutdown" => Ok(Value::Null),
             other => Err(RpcError::new(RpcError::NOT_IMPLEMENTED, format!("no method `{other}`"))),
@@ -275,18 +294,26 @@ impl<S: Send + Sync + 'static> Served<S> {
     fn hello(&self, params: Value) -> Result<Value, RpcError> {
         let hello: Hello = parsed(params)?;
         if hello.protocol != PROTOCOL {
-            let message = format!("protocol {} is not spoken here; this adapter speaks {PROTOCOL}", hello.protocol);
+            let message = format!(
+                "protocol {} is not spoken here; this adapter speaks {PROTOCOL}",
+                hello.protocol
+            );
             return Err(RpcError::new(RpcError::INVALID_PARAMS, message));
         }
-        serde_json::to_value(&self.adapter.about).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault.to_string()))
+        serde_json::to_value(&self.adapter.about)
+            .map_err(|fault| RpcError::new(RpcError::ADAPTER, fault.to_string()))
     }
 
     fn open(&mut self, params: Value) -> Result<Value, RpcError> {
         let open: Open = parsed(params)?;
         if self.sessions.contains_key(&open.session) {
-            return Err(RpcError::new(RpcError::INVALID_PARAMS, format!("session `{}` is open already", open.session)));
+            return Err(RpcError::new(
+                RpcError::INVALID_PARAMS,
+                format!("session `{}` is open already", open.session),
+            ));
         }
-        let state = (self.adapter.open)(&open).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault))?;
+        let state =
+            (self.adapter.open)(&open).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault))?;
         self.sessions.insert(open.session, Arc::new(state));
         Ok(json!({}))
     }
@@ -295,7 +322,10 @@ impl<S: Send + Sync + 'static> Served<S> {
         let call: Call = parsed(params)?;
         let state = self.sessions.get(&call.session).ok_or_else(|| no_session(&call.session))?;
         let handler = self.adapter.handlers.get(&call.operation).ok_or_else(|| {
-            RpcError::new(RpcError::NOT_IMPLEMENTED, format!("operation `{}` is not implemented", call.operation))
+            RpcError::new(
+                RpcError::NOT_IMPLEMENTED,
+                format!("operation `{}` is not implemented", call.operation),
+            )
         })?;
         let outbox = Arc::clone(&self.outbox);
         let context = Context {
@@ -322,7 +352,8 @@ fn no_session(name: &str) -> RpcError {
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, RpcError> {
-    serde_json::from_value(params).map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))
+    serde_json::from_value(params)
+        .map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))
 }
 
 /// What a handler has at hand: its session's state, and the way back to the harness.
@@ -359,14 +390,20 @@ impl<S> Context<S> {
             asked.waiting.insert(id, sender);
             id
         };
-        let request =
-            FakeCall { session: self.session.to_string(), fake: fake.to_owned(), method: method.to_owned(), args };
+        let request = FakeCall {
+            session: self.session.to_string(),
+            fake: fake.to_owned(),
+            method: method.to_owned(),
+            args,
+        };
         self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
         let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
         match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
             Ok(Reply::Value(value)) => Ok(value),
             Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
-            Err(fault) => Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}"))),
+            Err(fault) => {
+                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
+            }
         }
     }
 

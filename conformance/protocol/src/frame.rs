@@ -85,7 +85,11 @@ mod tests {
     struct Dribble(Cursor<Vec<u8>>, usize);
 
     impl AsyncRead for Dribble {
-        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<std::io::Result<()>> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buf: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
             let at = usize::try_from(self.0.position()).unwrap();
             let end = (at + self.1).min(self.0.get_ref().len()).min(at + buf.remaining());
             buf.put_slice(&self.0.get_ref()[at..end]);
@@ -113,7 +117,11 @@ mod tests {
     fn check(bytes: &str, limit: usize, lines: &[&str], fault: Option<&str>) {
         for step in [1, 2, 7, 1 << 20] {
             let (got, end) = read_all(bytes.as_bytes(), step, limit);
-            assert_eq!((got.iter().map(String::as_str).collect::<Vec<_>>(), end.as_deref()), (lines.to_vec(), fault), "{step} bytes at a time");
+            assert_eq!(
+                (got.iter().map(String::as_str).collect::<Vec<_>>(), end.as_deref()),
+                (lines.to_vec(), fault),
+                "{step} bytes at a time"
+            );
         }
     }
 

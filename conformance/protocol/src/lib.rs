@@ -17,8 +17,8 @@ mod stdio;
 pub use adapter::{Adapter, Context, Failure};
 pub use frame::{FrameError, LineReader};
 pub use message::{
-    Call, ClockScript, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, Party, RandomTape,
-    Reply, RpcError,
+    Call, ClockScript, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, Party,
+    RandomTape, Reply, RpcError,
 };
 
 /// The version of the protocol that this crate speaks. There is no negotiation: another is refused.

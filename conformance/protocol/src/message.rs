@@ -160,7 +160,9 @@ pub enum Incoming {
 /// Why a line is not a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    #[error("`{excerpt}` is not JSON: {fault}; stdout must carry one JSON-RPC message per line and nothing else (print to stderr instead)")]
+    #[error(
+        "`{excerpt}` is not JSON: {fault}; stdout must carry one JSON-RPC message per line and nothing else (print to stderr instead)"
+    )]
     NotJson { excerpt: String, fault: String },
     #[error("`{excerpt}` is not a JSON-RPC 2.0 message: {fault}")]
     NotAMessage { excerpt: String, fault: &'static str },
@@ -202,9 +204,13 @@ impl Incoming {
         let id = match envelope.id {
             None => None,
             Some(Value::String(text)) => Some(Id::Text(text)),
-            Some(Value::Number(number)) if number.as_i64().is_some() => number.as_i64().map(Id::Number),
+            Some(Value::Number(number)) if number.as_i64().is_some() => {
+                number.as_i64().map(Id::Number)
+            }
             Some(Value::Null) if envelope.error.is_some() => {
-                return wrong("an error without an id answers nothing; the other side could not read a request");
+                return wrong(
+                    "an error without an id answers nothing; the other side could not read a request",
+                );
             }
             Some(_) => return wrong("`id` must be a string or an integer"),
         };
@@ -217,7 +223,9 @@ impl Incoming {
             }
             (None, Some(id), Some(result), None) => Ok(Self::Answer { id, outcome: Ok(result) }),
             (None, Some(id), None, Some(error)) => Ok(Self::Answer { id, outcome: Err(error) }),
-            (None, Some(_), Some(_), Some(_)) => wrong("an answer has `result` or `error`, not both"),
+            (None, Some(_), Some(_), Some(_)) => {
+                wrong("an answer has `result` or `error`, not both")
+            }
             (None, Some(_), None, None) => wrong("an answer needs `result` or `error`"),
             (None, None, _, _) => wrong("a message needs a `method` or an `id`"),
             (Some(_), _, _, _) => wrong("a request has no `result` and no `error`"),

@@ -27,11 +27,20 @@ impl Rerun {
 /// Quoted for a shell where need be. The names of cases need none; paths may.
 pub fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// Writes every failed case, in name order.
-pub fn write_all(out: &mut dyn Write, suite: &Suite, results: &[CaseResult], rerun: &Rerun) -> io::Result<()> {
+pub fn write_all(
+    out: &mut dyn Write,
+    suite: &Suite,
+    results: &[CaseResult],
+    rerun: &Rerun,
+) -> io::Result<()> {
     for result in results {
         if let Verdict::Failed { failure } = &result.verdict {
             write_one(out, suite, &result.case, failure, rerun)?;
@@ -40,8 +49,20 @@ pub fn write_all(out: &mut dyn Write, suite: &Suite, results: &[CaseResult], rer
     Ok(())
 }
 
-fn write_one(out: &mut dyn Write, suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> io::Result<()> {
-    writeln!(out, "{} {}  {}", styled(BAD, "FAILED"), styled(STRONG, name), styled(QUIET, &failure.at))?;
+fn write_one(
+    out: &mut dyn Write,
+    suite: &Suite,
+    name: &str,
+    failure: &Failure,
+    rerun: &Rerun,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} {}  {}",
+        styled(BAD, "FAILED"),
+        styled(STRONG, name),
+        styled(QUIET, &failure.at)
+    )?;
     if let Some(case) = suite.case(name) {
         for id in &case.shows {
             if let Some((_, requirement)) = suite.requirement(id) {
@@ -55,7 +76,11 @@ fn write_one(out: &mut dyn Write, suite: &Suite, name: &str, failure: &Failure, 
         field(out, "step", words)?;
     }
     if let Some(call) = &failure.call {
-        let process = if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
+        let process = if call.process == "a" {
+            String::new()
+        } else {
+            format!("  (process {})", call.process)
+        };
         field(out, "call", &format!("{} {}{process}", call.operation, one_line(&call.args)))?;
     }
     for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
@@ -73,14 +98,33 @@ fn write_one(out: &mut dyn Write, suite: &Suite, name: &str, failure: &Failure, 
     }
     for (index, exchange) in failure.transcript.iter().enumerate() {
         let label = if index == 0 { "before" } else { "" };
-        field(out, label, &format!("{} {} → {}", exchange.call.operation, one_line(&exchange.call.args), one_line(&exchange.outcome)))?;
+        field(
+            out,
+            label,
+            &format!(
+                "{} {} → {}",
+                exchange.call.operation,
+                one_line(&exchange.call.args),
+                one_line(&exchange.outcome)
+            ),
+        )?;
     }
     if failure.asks.is_empty() {
         field(out, "fakes", "none was called")?;
     }
     for (index, ask) in failure.asks.iter().enumerate() {
         let label = if index == 0 { "fakes" } else { "" };
-        field(out, label, &format!("{}.{} {} → {}", ask.fake, ask.method, one_line(&ask.args), one_line(&ask.answer)))?;
+        field(
+            out,
+            label,
+            &format!(
+                "{}.{} {} → {}",
+                ask.fake,
+                ask.method,
+                one_line(&ask.args),
+                one_line(&ask.answer)
+            ),
+        )?;
     }
     if failure.stderr.is_empty() {
         field(out, "stderr", "nothing")?;
@@ -128,7 +172,10 @@ mod tests {
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
         let rerun = Rerun { subject: "-- node my-adapter.mjs".to_owned(), options: String::new() };
-        assert_eq!(rerun.command("sage.utils/a/b"), "proofmark run --case sage.utils/a/b -- node my-adapter.mjs");
+        assert_eq!(
+            rerun.command("sage.utils/a/b"),
+            "proofmark run --case sage.utils/a/b -- node my-adapter.mjs"
+        );
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

@@ -7,7 +7,13 @@ use proofmark_suite::verdict::{ContractResult, RequirementResult, RunOutcome};
 use serde_json::{Value, json};
 
 /// The whole run as one JSON object.
-pub fn report(suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>], holds: bool, elapsed: Duration) -> Value {
+pub fn report(
+    suite: &Suite,
+    outcome: &RunOutcome,
+    contracts: &[ContractResult<'_>],
+    holds: bool,
+    elapsed: Duration,
+) -> Value {
     json!({
         "proofmark": env!("CARGO_PKG_VERSION"),
         "suite": { "digest": suite.digest, "cases": suite.cases.len() },
@@ -40,7 +46,9 @@ fn requirement(result: &RequirementResult<'_>) -> Value {
         "cases": result.cases,
     });
     // `verdict`, and its reason or its failing cases.
-    if let (Value::Object(entry), Ok(Value::Object(verdict))) = (&mut entry, serde_json::to_value(&result.verdict)) {
+    if let (Value::Object(entry), Ok(Value::Object(verdict))) =
+        (&mut entry, serde_json::to_value(&result.verdict))
+    {
         for (key, value) in verdict {
             let key = if key == "cases" { "failing".to_owned() } else { key };
             entry.insert(key, value);

@@ -46,7 +46,13 @@ impl Progress {
         let tenth = |done: usize| done * 10 / self.total.max(1);
         if self.bar.is_none() && (self.done == 0 || tenth(self.done) != tenth(self.done - 1)) {
             // Nobody may be listening; progress is never worth failing for.
-            let _deaf = writeln!(std::io::stderr(), "{} of {} cases, {} failed", self.done, self.total, self.failed);
+            let _deaf = writeln!(
+                std::io::stderr(),
+                "{} of {} cases, {} failed",
+                self.done,
+                self.total,
+                self.failed
+            );
         }
     }
 

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use proofmark_suite::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict};
+use proofmark_suite::verdict::{
+    ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict,
+};
 
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
 
@@ -44,8 +46,12 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
     let basis = if result.is_interpretation() { " (interpretation)" } else { "" };
     let note = match &result.verdict {
         RequirementVerdict::Holds => format!("{} case{}", result.cases, plural(result.cases)),
-        RequirementVerdict::Broken { cases } => format!("{} of {} cases fail", cases.len(), result.cases),
-        RequirementVerdict::NotShown { reason } | RequirementVerdict::Excluded { reason } => reason.clone(),
+        RequirementVerdict::Broken { cases } => {
+            format!("{} of {} cases fail", cases.len(), result.cases)
+        }
+        RequirementVerdict::NotShown { reason } | RequirementVerdict::Excluded { reason } => {
+            reason.clone()
+        }
     };
     writeln!(
         out,
@@ -71,12 +77,22 @@ pub fn write_faults(out: &mut dyn Write, outcome: &RunOutcome) -> io::Result<()>
 }
 
 /// How many cases came to what, and how long it took.
-pub fn write_totals(out: &mut dyn Write, outcome: &RunOutcome, elapsed: Duration) -> io::Result<()> {
-    let count = |of: fn(&Verdict) -> bool| outcome.results.iter().filter(|result| of(&result.verdict)).count();
+pub fn write_totals(
+    out: &mut dyn Write,
+    outcome: &RunOutcome,
+    elapsed: Duration,
+) -> io::Result<()> {
+    let count = |of: fn(&Verdict) -> bool| {
+        outcome.results.iter().filter(|result| of(&result.verdict)).count()
+    };
     let passed = count(|verdict| matches!(verdict, Verdict::Passed));
     let failed = count(|verdict| matches!(verdict, Verdict::Failed { .. }));
     let idle = count(|verdict| matches!(verdict, Verdict::NotExercised { .. }));
-    writeln!(out, "{passed} passed, {failed} failed, {idle} not exercised in {:.2} s", elapsed.as_secs_f64())?;
+    writeln!(
+        out,
+        "{passed} passed, {failed} failed, {idle} not exercised in {:.2} s",
+        elapsed.as_secs_f64()
+    )?;
     let mut reasons: Vec<String> = outcome
         .results
         .iter()

@@ -56,7 +56,9 @@ impl Origin {
             None if text == "contract" => Ok(Self::Contract),
             None if text == "reference" => Ok(Self::Reference),
             Some(("oracle", which)) if !which.is_empty() => Ok(Self::Oracle(which.to_owned())),
-            _ => Err(format!("origin `{text}` must be `contract`, `reference` or `oracle: <which vectors or program>`")),
+            _ => Err(format!(
+                "origin `{text}` must be `contract`, `reference` or `oracle: <which vectors or program>`"
+            )),
         }
     }
 }
@@ -111,7 +113,9 @@ pub enum Action {
     /// Sent at once, without waiting for one another.
     Together(Vec<CallStep>),
     /// SIGKILL; the next step that names the process starts a fresh one.
-    Kill { process: String },
+    Kill {
+        process: String,
+    },
     Write(BTreeMap<String, FileGiven>),
     Leaves(BTreeMap<String, FileExpected>),
 }
@@ -148,7 +152,9 @@ impl Outcome {
 impl Case {
     /// The id within its contract: `append/round-trip`.
     pub fn id(&self) -> &str {
-        self.name.strip_prefix(&self.contract).map_or(&self.name, |rest| rest.trim_start_matches('/'))
+        self.name
+            .strip_prefix(&self.contract)
+            .map_or(&self.name, |rest| rest.trim_start_matches('/'))
     }
 
     /// Every call, in order.

@@ -80,7 +80,9 @@ pub struct Contract {
 impl Contract {
     /// The hook that brings `operation`, if one does.
     pub fn hook_of(&self, operation: &str) -> Option<&str> {
-        let brings = |(_, operations): &(&String, &Vec<String>)| operations.iter().any(|name| name == operation);
+        let brings = |(_, operations): &(&String, &Vec<String>)| {
+            operations.iter().any(|name| name == operation)
+        };
         self.hooks.iter().find(brings).map(|(hook, _)| hook.as_str())
     }
 
@@ -126,7 +128,10 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let at = line_of(text, ledger.contract.span().start);
     if ledger.contract.get_ref() != folder {
-        let message = format!("contract `{}` stands in the folder `{folder}`; they must be the same", ledger.contract.get_ref());
+        let message = format!(
+            "contract `{}` stands in the folder `{folder}`; they must be the same",
+            ledger.contract.get_ref()
+        );
         problems.push(Problem::new(file, at, message));
     }
     for entry in &ledger.requirement {
@@ -137,20 +142,32 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
             wrong(format!("id `{id}` must be `{}-` and three digits", ledger.prefix));
         }
         if let Some(first) = seen.insert(id, line) {
-            wrong(format!("id `{id}` stands on line {first} already; ids are permanent and unique"));
+            wrong(format!(
+                "id `{id}` stands on line {first} already; ids are permanent and unique"
+            ));
         }
-        if entry.basis == Basis::Interpretation && entry.reason.as_deref().unwrap_or_default().trim().is_empty() {
-            wrong(format!("`{id}` is an interpretation without a `reason`: say why it was chosen where the text is silent"));
+        if entry.basis == Basis::Interpretation
+            && entry.reason.as_deref().unwrap_or_default().trim().is_empty()
+        {
+            wrong(format!(
+                "`{id}` is an interpretation without a `reason`: say why it was chosen where the text is silent"
+            ));
         }
         if entry.sentence.trim().is_empty() || entry.source.trim().is_empty() {
-            wrong(format!("`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"));
+            wrong(format!(
+                "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+            ));
         }
         if entry.excluded.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
             wrong(format!("`excluded` of `{id}` is empty: say why no case shows it"));
         }
     }
     if ledger.requirement.is_empty() {
-        problems.push(Problem::new(file, at, "the ledger has no `[[requirement]]`; a contract without promises certifies nothing"));
+        problems.push(Problem::new(
+            file,
+            at,
+            "the ledger has no `[[requirement]]`; a contract without promises certifies nothing",
+        ));
     }
     if !problems.is_empty() {
         return Err(problems);

@@ -21,10 +21,16 @@ enum Node {
     OneOf(Vec<Node>),
     /// Only as the value of a member: the member may be absent.
     Optional(Box<Node>),
-    Object { members: Vec<(String, Node)>, open: bool },
+    /// Only as the value of a member: the member must not be there.
+    Absent,
+    Object {
+        members: Vec<(String, Node)>,
+        open: bool,
+    },
     Array(Vec<Node>),
     Unordered(Vec<Node>),
     Contains(Vec<Node>),
+    StartsWith(Vec<Node>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,7 +106,9 @@ fn compile(source: &Value, place: Place) -> Result<Node, String> {
         Value::Object(map) => match map.iter().next() {
             Some((name, argument)) if name.starts_with('$') => {
                 if map.len() > 1 {
-                    return Err(format!("the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"));
+                    return Err(format!(
+                        "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
+                    ));
                 }
                 matcher(name, argument, place)
             }
@@ -126,7 +134,8 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
     };
     match name {
         "$any" => {
-            let kind = argument.as_str().and_then(|word| KINDS.iter().find(|(known, _)| *known == word));
+            let kind =
+                argument.as_str().and_then(|word| KINDS.iter().find(|(known, _)| *known == word));
             kind.map(|(_, kind)| Node::Any(*kind)).ok_or_else(|| {
                 let known: Vec<_> = KINDS.iter().map(|(word, _)| *word).collect();
                 format!("`$any` takes one of {}, not {argument}", known.join(", "))
@@ -135,13 +144,23 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$matches" => match argument.as_str().map(Regex::new) {
             Some(Ok(regex)) => Ok(Node::Matches(regex)),
             Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
-            None => Err(format!("`$matches` takes a regular expression as a string, not {argument}")),
+            None => {
+                Err(format!("`$matches` takes a regular expression as a string, not {argument}"))
+            }
         },
         "$oneOf" => list().map(Node::OneOf),
         "$unordered" => list().map(Node::Unordered),
         "$contains" => list().map(Node::Contains),
-        "$optional" if place == Place::Member => Ok(Node::Optional(Box::new(compile(argument, Place::Value)?))),
+        "$startsWith" => list().map(Node::StartsWith),
+        "$optional" if place == Place::Member => {
+            Ok(Node::Optional(Box::new(compile(argument, Place::Value)?)))
+        }
         "$optional" => Err("`$optional` can only be the value of a member".to_owned()),
+        "$absent" if place == Place::Member && *argument == Value::Bool(true) => Ok(Node::Absent),
+        "$absent" => {
+            Err("`$absent` is written {\"$absent\": true} and can only be the value of a member"
+                .to_owned())
+        }
         "$open" => match argument {
             Value::Object(map) => Ok(Node::Object { members: members(map)?, open: true }),
             _ => Err(format!("`$open` takes an object, not {argument}")),
@@ -149,7 +168,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$literal" => Ok(Node::Exact(argument.clone())),
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
         other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $open, $unordered, $contains, $literal and $repeat"
+            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $literal and $repeat"
         )),
     }
 }
@@ -157,7 +176,9 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
 fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
     match node {
         Node::Exact(expected) => differ_exactly(expected, got, path),
-        Node::Any(kind) => (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got))),
+        Node::Any(kind) => {
+            (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got)))
+        }
         Node::Matches(regex) => {
             let fits = got.as_str().is_some_and(|text| regex.is_match(text));
             (!fits).then(|| Difference::new(path, wanted(node), short(got)))
@@ -167,6 +188,7 @@ fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
             (!fits).then(|| Difference::new(path, wanted(node), short(got)))
         }
         Node::Optional(inner) => differ(inner, got, path),
+        Node::Absent => Some(Difference::new(path, wanted(node), short(got))),
         Node::Object { members, open } => {
             let Value::Object(map) = got else {
                 return Some(Difference::new(path, "an object", short(got)));
@@ -176,8 +198,12 @@ fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
                 push_key(path, key);
                 let difference = match map.get(key) {
                     Some(value) => differ(expected, value, path),
-                    None if matches!(expected, Node::Optional(_)) => None,
-                    None => Some(Difference::new(path, wanted(expected), "nothing: the member is missing")),
+                    None if matches!(expected, Node::Optional(_) | Node::Absent) => None,
+                    None => Some(Difference::new(
+                        path,
+                        wanted(expected),
+                        "nothing: the member is missing",
+                    )),
                 };
                 if difference.is_some() {
                     return difference;
@@ -193,37 +219,50 @@ fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
                 Difference::new(path, "nothing: no such member", short(value))
             })
         }
-        Node::Array(expected) => {
-            let Value::Array(items) = got else {
-                return Some(Difference::new(path, "an array", short(got)));
-            };
-            for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
-                let length = path.len();
-                push_index(path, index);
-                let difference = differ(expected, item, path);
-                if difference.is_some() {
-                    return difference;
-                }
-                path.truncate(length);
-            }
-            if expected.len() == items.len() {
-                return None;
-            }
-            push_index(path, expected.len().min(items.len()));
-            let (want, have) = match expected.get(items.len()) {
-                Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
-                None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
-            };
-            Some(Difference::new(path, want, have))
-        }
+        Node::Array(expected) => differ_in_order(expected, got, path, true),
+        Node::StartsWith(expected) => differ_in_order(expected, got, path, false),
         Node::Unordered(expected) => differ_in_any_order(expected, got, path, true),
         Node::Contains(expected) => differ_in_any_order(expected, got, path, false),
     }
 }
 
+fn differ_in_order(
+    expected: &[Node],
+    got: &Value,
+    path: &mut String,
+    exhaustive: bool,
+) -> Option<Difference> {
+    let Value::Array(items) = got else {
+        return Some(Difference::new(path, "an array", short(got)));
+    };
+    for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
+        let length = path.len();
+        push_index(path, index);
+        let difference = differ(expected, item, path);
+        if difference.is_some() {
+            return difference;
+        }
+        path.truncate(length);
+    }
+    if expected.len() == items.len() || (!exhaustive && expected.len() < items.len()) {
+        return None;
+    }
+    push_index(path, expected.len().min(items.len()));
+    let (want, have) = match expected.get(items.len()) {
+        Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
+        None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
+    };
+    Some(Difference::new(path, want, have))
+}
+
 /// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
 /// first fit need not be the right one.
-fn differ_in_any_order(expected: &[Node], got: &Value, path: &str, exhaustive: bool) -> Option<Difference> {
+fn differ_in_any_order(
+    expected: &[Node],
+    got: &Value,
+    path: &str,
+    exhaustive: bool,
+) -> Option<Difference> {
     let Value::Array(items) = got else {
         return Some(Difference::new(path, "an array", short(got)));
     };
@@ -237,14 +276,22 @@ fn differ_in_any_order(expected: &[Node], got: &Value, path: &str, exhaustive: b
         }
         let mut tried = vec![false; items.len()];
         if !augment(want, expected, items, &fits, &mut taken_by, &mut tried) {
-            return Some(Difference::new(path, format!("an item that is {}", wanted(node)), format!("no such item in {}", short(got))));
+            return Some(Difference::new(
+                path,
+                format!("an item that is {}", wanted(node)),
+                format!("no such item in {}", short(got)),
+            ));
         }
     }
     if !exhaustive {
         return None;
     }
     let spare = taken_by.iter().position(Option::is_none)?;
-    Some(Difference::new(&format!("{path}[{spare}]"), "nothing: no such item", short(&items[spare])))
+    Some(Difference::new(
+        &format!("{path}[{spare}]"),
+        "nothing: no such item",
+        short(&items[spare]),
+    ))
 }
 
 fn augment(
@@ -279,15 +326,32 @@ fn differ_exactly(expected: &Value, got: &Value, path: &mut String) -> Option<Di
             // Rare (`$literal`): the node walk already knows how to name the place.
             differ(&literal(expected), got, path)
         }
-        _ => (!same_scalar(expected, got)).then(|| Difference::new(path, short(expected), short(got))),
+        _ => (!same_scalar(expected, got)).then(|| {
+            let (expected, got) = around_first_difference(expected.to_string(), got.to_string());
+            Difference::new(path, expected, got)
+        }),
     }
+}
+
+/// Two long texts, cut so that the place where they part can be seen.
+fn around_first_difference(expected: String, got: String) -> (String, String) {
+    const BEFORE: usize = 40;
+    let alike = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
+    if alike <= BEFORE || expected.chars().count().max(got.chars().count()) <= MOST {
+        return (clip(expected), clip(got));
+    }
+    let cut = |text: String| {
+        clip(std::iter::once('…').chain(text.chars().skip(alike - BEFORE)).collect())
+    };
+    (cut(expected), cut(got))
 }
 
 fn literal(value: &Value) -> Node {
     match value {
-        Value::Object(map) => {
-            Node::Object { members: map.iter().map(|(key, value)| (key.clone(), literal(value))).collect(), open: false }
-        }
+        Value::Object(map) => Node::Object {
+            members: map.iter().map(|(key, value)| (key.clone(), literal(value))).collect(),
+            open: false,
+        },
         Value::Array(items) => Node::Array(items.iter().map(literal).collect()),
         scalar => Node::Exact(scalar.clone()),
     }
@@ -319,19 +383,35 @@ fn wanted(node: &Node) -> String {
     match node {
         Node::Exact(value) => short(value),
         Node::Any(kind) => {
-            let word = KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
+            let word =
+                KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
             format!("any {word}")
         }
         Node::Matches(regex) => format!("a string that matches /{regex}/"),
         Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
         Node::Optional(inner) => format!("{} or nothing", wanted(inner)),
+        Node::Absent => "nothing: no such member".to_owned(),
         Node::Object { members, open } => {
-            let inside: Vec<_> = members.iter().map(|(key, node)| format!("{}: {}", Value::from(key.as_str()), wanted(node))).collect();
+            let inside: Vec<_> = members
+                .iter()
+                .map(|(key, node)| format!("{}: {}", Value::from(key.as_str()), wanted(node)))
+                .collect();
             clip(format!("{{{}{}}}", inside.join(", "), if *open { ", …" } else { "" }))
         }
-        Node::Array(items) => clip(format!("[{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
-        Node::Unordered(items) => clip(format!("in any order [{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
-        Node::Contains(items) => clip(format!("an array with [{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", "))),
+        Node::Array(items) => {
+            clip(format!("[{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
+        }
+        Node::Unordered(items) => clip(format!(
+            "in any order [{}]",
+            items.iter().map(wanted).collect::<Vec<_>>().join(", ")
+        )),
+        Node::StartsWith(items) => {
+            clip(format!("[{}, …]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
+        }
+        Node::Contains(items) => clip(format!(
+            "an array with [{}]",
+            items.iter().map(wanted).collect::<Vec<_>>().join(", ")
+        )),
     }
 }
 
@@ -354,8 +434,10 @@ fn short(value: &Value) -> String {
     clip(value.to_string())
 }
 
+/// The most characters of a value that a difference shows.
+const MOST: usize = 160;
+
 fn clip(text: String) -> String {
-    const MOST: usize = 160;
     match text.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
         None => text,

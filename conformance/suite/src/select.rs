@@ -32,13 +32,19 @@ impl Selection {
     pub fn of<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Case>, SelectError> {
         let contracts = || suite.contracts.iter().map(|contract| contract.id.as_str());
         known("contract", &self.contracts, contracts)?;
-        let requirements =
-            || suite.contracts.iter().flat_map(|contract| &contract.requirements).map(|requirement| requirement.id.as_str());
+        let requirements = || {
+            suite
+                .contracts
+                .iter()
+                .flat_map(|contract| &contract.requirements)
+                .map(|requirement| requirement.id.as_str())
+        };
         known("requirement", &self.requirements, requirements)?;
         let globs = self.globs(suite)?;
         let wanted = |case: &&Case| {
             (self.contracts.is_empty() || self.contracts.contains(&case.contract))
-                && (self.requirements.is_empty() || case.shows.iter().any(|id| self.requirements.contains(id)))
+                && (self.requirements.is_empty()
+                    || case.shows.iter().any(|id| self.requirements.contains(id)))
                 && (globs.is_empty() || globs.iter().any(|glob| fits(glob, case)))
         };
         let selected: Vec<&Case> = suite.cases.iter().filter(wanted).collect();
@@ -51,11 +57,20 @@ impl Selection {
             let compiled = GlobBuilder::new(glob)
                 .literal_separator(true)
                 .build()
-                .map_err(|fault| SelectError::BadGlob { glob: glob.clone(), fault: fault.to_string() })?
+                .map_err(|fault| SelectError::BadGlob {
+                    glob: glob.clone(),
+                    fault: fault.to_string(),
+                })?
                 .compile_matcher();
             if !suite.cases.iter().any(|case| fits(&compiled, case)) {
-                let nearest = nearest(glob, suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]));
-                return Err(SelectError::NoMatch { glob: glob.clone(), nearest: nearest.map(str::to_owned) });
+                let nearest = nearest(
+                    glob,
+                    suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]),
+                );
+                return Err(SelectError::NoMatch {
+                    glob: glob.clone(),
+                    nearest: nearest.map(str::to_owned),
+                });
             }
             globs.push(compiled);
         }
@@ -65,7 +80,9 @@ impl Selection {
 
 /// A glob may speak of the whole name, of the id within the contract, or of a former name.
 fn fits(glob: &GlobMatcher, case: &Case) -> bool {
-    glob.is_match(&case.name) || glob.is_match(case.id()) || case.aliases.iter().any(|alias| glob.is_match(alias))
+    glob.is_match(&case.name)
+        || glob.is_match(case.id())
+        || case.aliases.iter().any(|alias| glob.is_match(alias))
 }
 
 fn known<'a, I: Iterator<Item = &'a str>>(

@@ -27,16 +27,22 @@ impl Suite {
         for (path, text) in files.iter() {
             let parts: Vec<&str> = path.split('/').collect();
             let read = match parts.as_slice() {
-                ["fixtures", folder, "requirements.toml"] => ledger::parse(path, folder, text).map(|contract| {
-                    contracts.insert(contract.id.clone(), contract);
-                }),
+                ["fixtures", folder, "requirements.toml"] => {
+                    ledger::parse(path, folder, text).map(|contract| {
+                        contracts.insert(contract.id.clone(), contract);
+                    })
+                }
                 ["fixtures", folder, name] if name.ends_with(".json") => {
                     fixture::parse(path, folder, text).map(|mut read| cases.append(&mut read))
                 }
                 ["features", folder, name] if name.ends_with(".feature") => {
                     gherkin::parse(path, folder, text).map(|mut read| cases.append(&mut read))
                 }
-                _ => Err(vec![Problem::new(path, 1, "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`")]),
+                _ => Err(vec![Problem::new(
+                    path,
+                    1,
+                    "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
+                )]),
             };
             if let Err(mut found) = read {
                 problems.append(&mut found);
@@ -68,7 +74,10 @@ impl Suite {
 
     /// By its whole name or a former one; or by its id, where only one contract has such a case.
     pub fn case(&self, name: &str) -> Option<&Case> {
-        let whole = self.cases.iter().find(|case| case.name == name || case.aliases.iter().any(|alias| alias == name));
+        let whole = self
+            .cases
+            .iter()
+            .find(|case| case.name == name || case.aliases.iter().any(|alias| alias == name));
         whole.or_else(|| {
             let mut short = self.cases.iter().filter(|case| case.id() == name);
             short.next().filter(|_| short.next().is_none())

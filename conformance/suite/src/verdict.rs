@@ -154,7 +154,8 @@ pub struct RunOutcome {
 impl RunOutcome {
     /// Whether every case passed and the subject behaved. What was not exercised is no pass.
     pub fn all_passed(&self) -> bool {
-        self.faults.is_empty() && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+        self.faults.is_empty()
+            && self.results.iter().all(|result| result.verdict == Verdict::Passed)
     }
 
     /// Judges every contract that the run touched.
@@ -167,15 +168,23 @@ impl RunOutcome {
                 by_requirement.entry(id).or_default().push(&case.name);
             }
         }
-        let touched = |contract: &&Contract| suite.cases.iter().any(|case| case.contract == contract.id && verdicts.contains_key(case.name.as_str()));
+        let touched = |contract: &&Contract| {
+            suite.cases.iter().any(|case| {
+                case.contract == contract.id && verdicts.contains_key(case.name.as_str())
+            })
+        };
         suite
             .contracts
             .iter()
             .filter(touched)
             .map(|contract| {
-                let claimed = self.subject.as_ref().is_some_and(|subject| subject.contracts.contains(&contract.id));
+                let claimed = self
+                    .subject
+                    .as_ref()
+                    .is_some_and(|subject| subject.contracts.contains(&contract.id));
                 let judged = |requirement: &'a Requirement| {
-                    let cases = by_requirement.get(requirement.id.as_str()).map_or(&[][..], Vec::as_slice);
+                    let cases =
+                        by_requirement.get(requirement.id.as_str()).map_or(&[][..], Vec::as_slice);
                     judge_requirement(requirement, cases, &verdicts)
                 };
                 let requirements: Vec<_> = contract.requirements.iter().map(judged).collect();
@@ -183,7 +192,11 @@ impl RunOutcome {
                     !result.requirement.decides() || result.verdict == RequirementVerdict::Holds
                 };
                 let decides = requirements.iter().any(|result| result.requirement.decides());
-                let certified = claimed && decides && self.faults.is_empty() && !self.interrupted && requirements.iter().all(holds);
+                let certified = claimed
+                    && decides
+                    && self.faults.is_empty()
+                    && !self.interrupted
+                    && requirements.iter().all(holds);
                 ContractResult { contract, claimed, certified, requirements }
             })
             .collect()
@@ -203,7 +216,10 @@ fn judge_requirement<'a>(
             Some(Verdict::Passed) => passed += 1,
             Some(Verdict::Failed { .. }) => failed.push((*name).to_owned()),
             Some(Verdict::NotExercised { reason }) => missing = Some(reason.to_string()),
-            None => missing = missing.or_else(|| Some("not every case that shows it was selected".to_owned())),
+            None => {
+                missing =
+                    missing.or_else(|| Some("not every case that shows it was selected".to_owned()))
+            }
         }
     }
     let verdict = match (&requirement.excluded, failed.is_empty(), missing) {
@@ -211,7 +227,9 @@ fn judge_requirement<'a>(
         (None, false, _) => RequirementVerdict::Broken { cases: failed },
         (None, true, Some(reason)) => RequirementVerdict::NotShown { reason },
         (None, true, None) if passed > 0 => RequirementVerdict::Holds,
-        (None, true, None) => RequirementVerdict::NotShown { reason: "no case shows it".to_owned() },
+        (None, true, None) => {
+            RequirementVerdict::NotShown { reason: "no case shows it".to_owned() }
+        }
     };
     RequirementResult { requirement, verdict, passed, cases: cases.len() }
 }

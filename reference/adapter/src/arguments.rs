@@ -6,7 +6,9 @@ use serde_json::Value;
 
 /// A string argument.
 pub(crate) fn string<'a>(args: &'a Value, name: &str) -> Result<&'a str, Failure> {
-    args[name].as_str().ok_or_else(|| Failure::broken(format!("the argument `{name}` must be a string, not {}", args[name])))
+    args[name].as_str().ok_or_else(|| {
+        Failure::broken(format!("the argument `{name}` must be a string, not {}", args[name]))
+    })
 }
 
 /// An error of the taxonomy, on its way over the wire.

@@ -16,15 +16,25 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
         .has_hook("chronicle.lock")
         .on("chronicle.appendEvent", |context, args| {
             blocking(context, move |session| {
-                let args = AppendArgs::from_json(&args, IdRule::Computed).map_err(|fault| refused(&fault))?;
-                let done = session.chronicle()?.append_event(&args.path, &args.event, args.lock_timeout_ms);
+                let args = AppendArgs::from_json(&args, IdRule::Computed)
+                    .map_err(|fault| refused(&fault))?;
+                let done = session.chronicle()?.append_event(
+                    &args.path,
+                    &args.event,
+                    args.lock_timeout_ms,
+                );
                 answered(done.map(|()| Value::Null))
             })
         })
         .on("chronicle.appendEventWithId", |context, args| {
             blocking(context, move |session| {
-                let args = AppendArgs::from_json(&args, IdRule::Given).map_err(|fault| refused(&fault))?;
-                let done = session.chronicle()?.append_event_with_id(&args.path, &args.event, args.lock_timeout_ms);
+                let args =
+                    AppendArgs::from_json(&args, IdRule::Given).map_err(|fault| refused(&fault))?;
+                let done = session.chronicle()?.append_event_with_id(
+                    &args.path,
+                    &args.event,
+                    args.lock_timeout_ms,
+                );
                 answered(done.map(|()| Value::Null))
             })
         })
@@ -43,7 +53,8 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
         .on("chronicle.holdLock", |context, args| {
             blocking(context, move |session| {
                 let args = ReadArgs::from_json(&args).map_err(|fault| refused(&fault))?;
-                let guard = session.chronicle()?.hold_lock(&args.path).map_err(|fault| refused(&fault))?;
+                let guard =
+                    session.chronicle()?.hold_lock(&args.path).map_err(|fault| refused(&fault))?;
                 session.held().insert(args.path, guard);
                 Ok(Value::Null)
             })

@@ -16,8 +16,15 @@ fn raise(args: &Value) -> Result<Failure, Failure> {
     let properties = match args.get("properties") {
         Some(Value::Object(properties)) => properties.clone(),
         None => Map::new(),
-        Some(other) => return Err(Failure::broken(format!("`properties` must be an object, not {other}"))),
+        Some(other) => {
+            return Err(Failure::broken(format!("`properties` must be an object, not {other}")));
+        }
     };
-    let built = SageError::from_parts(string(args, "code")?, string(args, "message")?, properties, args.get("cause").cloned());
+    let built = SageError::from_parts(
+        string(args, "code")?,
+        string(args, "message")?,
+        properties,
+        args.get("cause").cloned(),
+    );
     Ok(refused(&built.unwrap_or_else(|fault| fault)))
 }

@@ -17,10 +17,13 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(open: &Open) -> Result<Self, String> {
-        let chronicle = open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
+        let chronicle =
+            open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
         Ok(Self {
-            clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms).map_err(|fault| fault.to_string())?,
-            random: RandomTape::new(open.random.ints.clone(), open.random.floats.clone()).map_err(|fault| fault.to_string())?,
+            clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms)
+                .map_err(|fault| fault.to_string())?,
+            random: RandomTape::new(open.random.ints.clone(), open.random.floats.clone())
+                .map_err(|fault| fault.to_string())?,
             chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
             held: Mutex::default(),
         })

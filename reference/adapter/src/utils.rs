@@ -14,7 +14,8 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
         .on("utils.canonicalJSONStringify", async |_, args| canonical(&args))
         .on("utils.sha256", async |_, args| hash(&args))
         .on("utils.err", async |_, args| {
-            let error = err(string(&args, "code")?, string(&args, "message")?, args.get("cause").cloned());
+            let error =
+                err(string(&args, "code")?, string(&args, "message")?, args.get("cause").cloned());
             Ok(error.to_json())
         })
         .on("utils.clock.now", async |context: Context<Session>, _| {
@@ -24,7 +25,12 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
             context.state().random.int().map(Value::from).map_err(|fault| contract(fault.to_json()))
         })
         .on("utils.random.float", async |context: Context<Session>, _| {
-            context.state().random.float().map(Value::from).map_err(|fault| contract(fault.to_json()))
+            context
+                .state()
+                .random
+                .float()
+                .map(Value::from)
+                .map_err(|fault| contract(fault.to_json()))
         })
         .on("utils.secrets.get", async |context: Context<Session>, args| {
             // The session's secret provider is the harness's fake.
@@ -35,10 +41,12 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
 fn canonical(args: &Value) -> Result<Value, Failure> {
     match (args.get("value"), args.get("json")) {
         (Some(value), None) => Ok(canonical_json(value).into()),
-        (None, Some(Value::String(text))) => canonical_json_of_text(text).map(Value::from).map_err(|fault| {
-            let detail = Detail::new("json", fault.to_string()).received(text.as_str());
-            refused(&SageError::validation(detail))
-        }),
+        (None, Some(Value::String(text))) => {
+            canonical_json_of_text(text).map(Value::from).map_err(|fault| {
+                let detail = Detail::new("json", fault.to_string()).received(text.as_str());
+                refused(&SageError::validation(detail))
+            })
+        }
         _ => Err(Failure::broken("canonicalJSONStringify takes `value`, or `json` as a string")),
     }
 }

@@ -5,8 +5,8 @@ use std::io;
 use crate::event::Entry;
 use crate::lines::{Backwards, ReadAt};
 
-/// How much of a log's end is looked at first. Most events are far shorter.
-const LOOK_BACK: usize = 4096;
+/// How much of a log's end is looked at first. Most events are shorter.
+const LOOK_BACK: usize = 1024;
 
 /// What appending needs of a file; tests put a failing one in its place.
 pub(crate) trait Log: ReadAt {
@@ -79,5 +79,165 @@ fn write_all_at_once(log: &impl Log, bytes: &[u8]) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::IdRule;
+
+    /// A disk that can be full and can fail.
+    #[derive(Default)]
+    struct Disk {
+        bytes: Mutex<Vec<u8>>,
+        /// How many bytes go in with one write; `None`: all.
+        room: Option<usize>,
+        interrupts: Mutex<u32>,
+        sync_fails: bool,
+        truncate_fails: bool,
+        syncs: Mutex<u32>,
+    }
+
+    impl Disk {
+        fn holding(text: &str) -> Self {
+            Self { bytes: Mutex::new(text.as_bytes().to_vec()), ..Self::default() }
+        }
+
+        fn text(&self) -> String {
+            String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
+        }
+
+        fn append(&self, entry: &Entry, how: How) -> io::Result<()> {
+            let len = self.bytes.lock().unwrap().len() as u64;
+            append(self, len, entry, how)
+        }
+    }
+
+    impl ReadAt for Disk {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            let bytes = self.bytes.lock().unwrap();
+            io::Read::read(&mut bytes.get(offset as usize..).unwrap_or_default(), buffer)
+        }
+    }
+
+    impl Log for Disk {
+        fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+            let mut interrupts = self.interrupts.lock().unwrap();
+            if *interrupts > 0 {
+                *interrupts -= 1;
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let count = self.room.unwrap_or(usize::MAX).min(bytes.len());
+            if count == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.bytes.lock().unwrap().extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn truncate(&self, len: u64) -> io::Result<()> {
+            if self.truncate_fails {
+                return Err(io::ErrorKind::Other.into());
+            }
+            self.bytes.lock().unwrap().truncate(len as usize);
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            *self.syncs.lock().unwrap() += 1;
+            if self.sync_fails { Err(io::Error::other("the disk is gone")) } else { Ok(()) }
+        }
+    }
+
+    const PLAIN: How = How { drop_repeat: true, durable: false };
+    const DURABLE: How = How { drop_repeat: true, durable: true };
+
+    fn entry(n: u32) -> Entry {
+        let actor = json!({ "agent": "sage", "id": "sage-1" });
+        let event = json!({ "type": "NOTE", "timestamp": "2024-01-01", "actor": actor, "n": n });
+        Entry::new(&event, IdRule::Computed).unwrap()
+    }
+
+    #[rstest]
+    #[case::nothing_goes_in(0)]
+    #[case::one_byte_goes_in(1)]
+    #[case::half_goes_in(60)]
+    fn a_full_disk_leaves_no_torn_line(
+        #[case] room: usize,
+        #[values("", "{\"a\":1}\n", "{\"a\":1}\n{\"tor")] before: &str,
+    ) {
+        let disk = Disk { room: Some(room), ..Disk::holding(before) };
+        let error = disk.append(&entry(1), PLAIN).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(disk.text(), before);
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_taken_back_is_closed_by_the_next_writer() {
+        let mut disk = Disk { room: Some(10), truncate_fails: true, ..Disk::default() };
+        disk.append(&entry(1), PLAIN).unwrap_err();
+        disk.room = None;
+        disk.append(&entry(2), PLAIN).unwrap();
+        assert_eq!(disk.text(), format!("{}\n{}", &entry(1).line()[..10], entry(2).line()));
+    }
+
+    #[test]
+    fn an_interrupted_write_is_made_again() {
+        let disk = Disk { interrupts: Mutex::new(3), ..Disk::default() };
+        disk.append(&entry(1), PLAIN).unwrap();
+        assert_eq!(disk.text(), entry(1).line());
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_taken_back() {
+        let disk = Disk { sync_fails: true, ..Disk::holding("{\"a\":1}\n") };
+        disk.append(&entry(1), DURABLE).unwrap_err();
+        assert_eq!(disk.text(), "{\"a\":1}\n");
+    }
+
+    #[test]
+    fn a_durable_append_syncs_even_what_it_leaves_out() {
+        let disk = Disk::default();
+        for syncs in 1..=2 {
+            disk.append(&entry(1), DURABLE).unwrap();
+            assert_eq!(*disk.syncs.lock().unwrap(), syncs);
+        }
+        assert_eq!(disk.text(), entry(1).line());
+    }
+
+    #[rstest]
+    #[case::whole("", "\n", false)]
+    #[case::no_end("", "", false)]
+    #[case::garbage_after("", "\ngarbage\n\n", false)]
+    #[case::torn_after("", "\n{\"type\":\"NO", false)]
+    #[case::another_after("", "\n{\"eventId\":\"another\"}\n", true)]
+    #[case::same_text_elsewhere("{\"eventId\":\"x\",\"prevEventId\":", "}\n", true)]
+    fn a_repeat_of_the_last_event_is_left_out(
+        #[case] head: &str,
+        #[case] tail: &str,
+        #[case] appended: bool,
+    ) {
+        let entry = entry(1);
+        let before = format!("{head}{}{tail}", entry.line().trim_end());
+        let disk = Disk::holding(&before);
+        disk.append(&entry, PLAIN).unwrap();
+        let expect = if appended { format!("{before}{}", entry.line()) } else { before };
+        assert_eq!(disk.text(), expect);
+    }
+
+    #[test]
+    fn an_id_in_escapes_is_the_same_id() {
+        let escaped: String =
+            entry(1).id().chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+        let before = format!("{{\"eventId\":\"{escaped}\"}}\n");
+        let disk = Disk::holding(&before);
+        disk.append(&entry(1), PLAIN).unwrap();
+        assert_eq!(disk.text(), before);
     }
 }

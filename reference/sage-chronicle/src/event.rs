@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memmem};
 use sage_errors::{Detail, SageError};
 use sage_utils::{sha256, write_canonical};
 use serde::{Serialize, Serializer};
@@ -45,8 +46,16 @@ impl Event {
 
     /// Whether the event's `eventId` is `id`. Most often a look at the text is enough to say no.
     pub(crate) fn has_id(&self, id: &str) -> bool {
-        (self.0.contains(id) || self.0.contains('\\'))
+        let bytes = self.0.as_bytes();
+        (memmem::find(bytes, id.as_bytes()).is_some() || memchr(b'\\', bytes).is_some())
             && self.members().get("eventId").and_then(Value::as_str) == Some(id)
+    }
+}
+
+impl From<&Entry> for Event {
+    /// What is read back once the entry has been written.
+    fn from(entry: &Entry) -> Self {
+        Self(entry.line.trim_end().into())
     }
 }
 
@@ -239,5 +248,136 @@ fn wrong(field: &str, reason: &str, received: Option<&Value>, expected: &str) ->
     match received {
         Some(value) => detail.received(value.clone()),
         None => detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn event() -> Value {
+        json!({
+            "type": "FUNCTION_ADDED",
+            "timestamp": "2024-01-01T12:00:00.000Z",
+            "actor": { "agent": "sage", "id": "sage-1" },
+            "name": "é",
+            "n": 1,
+        })
+    }
+
+    /// `printf '%s' '{"actor":{"agent":"sage","id":"sage-1"},"n":1,"name":"é",…}' | sha256sum`
+    const ID: &str = "072eae2ad97fa0b37b3672a8fa6274cf59fe052adbfe024a5a561f84244cca25";
+
+    fn with(field: &str, value: Value) -> Value {
+        let mut event = event();
+        event[field] = value;
+        event
+    }
+
+    fn without(field: &str) -> Value {
+        let mut event = event();
+        event.as_object_mut().unwrap().shift_remove(field);
+        event
+    }
+
+    #[rstest]
+    #[case::plain(event())]
+    #[case::id_replaced(with("eventId", json!("anything")))]
+    fn the_id_is_the_hash_of_the_rest(#[case] event: Value) {
+        let entry = Entry::new(&event, IdRule::Computed).unwrap();
+        assert_eq!((entry.id(), event_id(&event)), (ID, ID.to_owned()));
+    }
+
+    #[test]
+    fn the_line_keeps_the_order_and_ends_with_the_id() {
+        let mut event = with("eventId", json!("anything"));
+        event["last"] = json!("a\nb");
+        let entry = Entry::new(&event, IdRule::Computed).unwrap();
+        let expect = format!(
+            r#"{{"type":"FUNCTION_ADDED","timestamp":"2024-01-01T12:00:00.000Z","actor":{{"agent":"sage","id":"sage-1"}},"name":"é","n":1,"last":"a\nb","eventId":"{}"}}"#,
+            entry.id()
+        );
+        assert_eq!(entry.line(), expect + "\n");
+    }
+
+    #[test]
+    fn a_given_id_is_kept() {
+        let id = "0123456789abcdef".repeat(4);
+        let entry = Entry::new(&with("eventId", json!(id)), IdRule::Given).unwrap();
+        assert_eq!(entry.id(), id);
+        assert!(entry.line().ends_with(&format!(",\"eventId\":\"{id}\"}}\n")));
+    }
+
+    #[rstest]
+    #[case::empty_strings_elsewhere(with("actor", json!({ "agent": "", "id": "" })))]
+    #[case::more_about_the_actor(with("actor", json!({ "agent": "a", "id": "b", "mood": [] })))]
+    #[case::optional(with("planHash", json!("abc123def456")))]
+    #[case::tags(with("tags", json!(["refactor", "typescript"])))]
+    #[case::no_tags(with("tags", json!([])))]
+    #[case::anything_else(with("x", json!({ "eventId": 1, "tags": 2, "type": null })))]
+    fn a_legal_event(#[case] event: Value) {
+        Entry::new(&event, IdRule::Computed).unwrap();
+    }
+
+    #[rstest]
+    #[case(json!(null), &["event"])]
+    #[case(json!([]), &["event"])]
+    #[case(json!("x"), &["event"])]
+    #[case(json!({}), &["type", "timestamp", "actor"])]
+    #[case(without("type"), &["type"])]
+    #[case(with("type", json!(1)), &["type"])]
+    #[case(with("type", json!("")), &["type"])]
+    #[case(with("type", json!(null)), &["type"])]
+    #[case(without("timestamp"), &["timestamp"])]
+    #[case(with("timestamp", json!(1_704_110_400)), &["timestamp"])]
+    #[case(with("timestamp", json!("noon")), &["timestamp"])]
+    #[case(without("actor"), &["actor"])]
+    #[case(with("actor", json!("sage")), &["actor"])]
+    #[case(with("actor", json!(["sage", "sage-1"])), &["actor"])]
+    #[case(with("actor", json!({ "agent": 1 })), &["actor.agent", "actor.id"])]
+    #[case(with("eventId", json!(1)), &["eventId"])]
+    #[case(with("planHash", json!(1)), &["planHash"])]
+    #[case(with("graphCommit", json!(null)), &["graphCommit"])]
+    #[case(with("prevEventId", json!({})), &["prevEventId"])]
+    #[case(with("tags", json!("refactor")), &["tags"])]
+    #[case(with("tags", json!(["a", 1, "b", null])), &["tags.1", "tags.3"])]
+    fn an_illegal_event(#[case] event: Value, #[case] fields: &[&str]) {
+        check_faults(&event, IdRule::Computed, fields);
+    }
+
+    #[rstest]
+    #[case(without("eventId"))]
+    #[case(with("eventId", json!(1)))]
+    #[case(with("eventId", json!("")))]
+    #[case(with("eventId", json!("a".repeat(63))))]
+    #[case(with("eventId", json!("a".repeat(65))))]
+    #[case(with("eventId", json!("A".repeat(64))))]
+    #[case(with("eventId", json!("g".repeat(64))))]
+    #[case(with("eventId", json!("é".repeat(32))))]
+    fn an_illegal_given_id(#[case] event: Value) {
+        check_faults(&event, IdRule::Given, &["eventId"]);
+    }
+
+    #[track_caller]
+    fn check_faults(event: &Value, rule: IdRule, fields: &[&str]) {
+        let error = Entry::new(event, rule).unwrap_err();
+        let SageError::Validation(error) = error else { panic!("{error}") };
+        let told: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
+        assert_eq!(told, fields);
+    }
+
+    fn nested(levels: usize) -> Value {
+        (1..levels).fold(json!([]), |inner, _| json!([inner]))
+    }
+
+    #[test]
+    fn the_deepest_event_can_be_read_back() {
+        let entry = Entry::new(&with("x", nested(126)), IdRule::Computed).unwrap();
+        let read = Event::parse(entry.line().as_bytes()).unwrap();
+        assert_eq!(read.members()["x"], nested(126));
+        check_faults(&with("x", nested(127)), IdRule::Computed, &["x"]);
     }
 }

@@ -54,7 +54,9 @@ pub struct Chronicle {
 
 /// Holds the lock of one chronicle until it is dropped.
 #[derive(Debug)]
-pub struct LockGuard(#[expect(dead_code, reason = "held for its drop")] Locked);
+pub struct LockGuard {
+    _locked: Locked,
+}
 
 impl Chronicle {
     /// The workspace must exist.
@@ -75,7 +77,8 @@ impl Chronicle {
     /// As an append.
     pub fn hold_lock(&self, path: &str) -> Result<LockGuard, SageError> {
         let path = ChroniclePath::parse(path)?;
-        Ok(LockGuard(self.lock(&path, None)?.0))
+        let (locked, _) = self.lock(&path, None)?;
+        Ok(LockGuard { _locked: locked })
     }
 
     fn append(
@@ -225,4 +228,49 @@ fn failure(path: &ChroniclePath, operation: &str, error: &io::Error) -> SageErro
         return SageError::permission(path.given(), operation, Some(POLICY.to_owned()));
     }
     SageError::io(operation, path.given(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::lock::until_in_line;
+
+    fn event() -> Value {
+        let actor = json!({ "agent": "sage", "id": "sage-1" });
+        json!({ "type": "NOTE", "timestamp": "2024-01-01T12:00:00.000Z", "actor": actor })
+    }
+
+    /// What becomes of an append that waits, when `meanwhile` happens and the lock is released.
+    fn append_that_waits(meanwhile: impl FnOnce(&Path)) -> (tempfile::TempDir, Chronicle) {
+        let folder = tempfile::tempdir().unwrap();
+        let chronicle = Chronicle::open(folder.path(), Options::default()).unwrap();
+        let guard = chronicle.hold_lock("a.sage").unwrap();
+        let (id, _) = identify(&guard._locked.file).unwrap();
+        thread::scope(|scope| {
+            let append = scope.spawn(|| chronicle.append_event("a.sage", &event(), Some(u64::MAX)));
+            until_in_line(id, 2);
+            meanwhile(&folder.path().join("a.sage"));
+            drop(guard);
+            append.join().unwrap().unwrap();
+        });
+        (folder, chronicle)
+    }
+
+    #[rstest]
+    #[case::nothing(|_: &Path| {})]
+    #[case::deleted(|path: &Path| std::fs::remove_file(path).unwrap())]
+    #[case::replaced(|path: &Path| {
+        std::fs::rename(path, path.with_extension("old")).unwrap();
+        std::fs::write(path, "{\"a\":1}\n").unwrap();
+    })]
+    fn an_append_that_waited_lands_in_the_file_that_is_there_then(#[case] meanwhile: fn(&Path)) {
+        let (_folder, chronicle) = append_that_waits(meanwhile);
+        let last = &chronicle.tail("a.sage", Some(1)).unwrap()[0];
+        assert_eq!(last.members()["type"], "NOTE");
+    }
 }

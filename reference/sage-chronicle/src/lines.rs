@@ -211,3 +211,112 @@ fn fill(source: &impl ReadAt, buffer: &mut Vec<u8>, from: u64, end: u64) -> io::
     buffer.truncate(filled);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    impl ReadAt for Vec<u8> {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            io::Read::read(&mut self.get(offset as usize..).unwrap_or_default(), buffer)
+        }
+    }
+
+    /// What reading means, written as plainly as can be.
+    fn plainly(bytes: &[u8]) -> Vec<String> {
+        bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| serde_json::from_slice::<Map<String, Value>>(line).is_ok())
+            .map(|line| String::from_utf8(line.to_vec()).unwrap())
+            .collect()
+    }
+
+    fn texts(events: Vec<Event>) -> Vec<String> {
+        events.iter().map(|event| event.text().to_owned()).collect()
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], block: usize) {
+        let (source, len) = (bytes.to_vec(), bytes.len() as u64);
+        let expect = plainly(bytes);
+        assert_eq!(texts(all(&source, len, block).unwrap()), expect, "block {block}");
+        for n in 0..=expect.len() + 1 {
+            let last_n = &expect[expect.len().saturating_sub(n)..];
+            assert_eq!(texts(last(&source, len, n as u64, block).unwrap()), last_n, "n {n}");
+        }
+    }
+
+    #[rstest]
+    #[case::empty(b"")]
+    #[case::one(b"{\"a\":1}\n")]
+    #[case::no_end(b"{\"a\":1}\n{\"a\":2}")]
+    #[case::torn(b"{\"a\":1}\n{\"a\":")]
+    #[case::blank(b"\n\n{\"a\":1}\n\n\n{\"a\":2}\n\n")]
+    #[case::carriage_returns(b"{\"a\":1}\r\n{\"a\":2}\r\n")]
+    #[case::no_objects(b"1\n[]\nnull\n\"x\"\ntrue\n")]
+    #[case::not_utf8(b"{\"a\":\"\xff\"}\n{\"a\":2}\n")]
+    #[case::zeros(b"\0\0\0\n{\"a\":2}\n\0")]
+    #[case::two_on_a_line(b"{\"a\":1}{\"a\":2}\n{\"a\":3}\n")]
+    fn reading_gives_the_objects(#[case] bytes: &[u8]) {
+        for block in 1..20 {
+            check(bytes, block);
+        }
+    }
+
+    #[test]
+    fn a_line_may_be_longer_than_many_blocks() {
+        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(1000));
+        check(format!("{long}\n{{}}\n{long}\n{long}").as_bytes(), 64);
+    }
+
+    #[test]
+    fn what_vanished_since_the_length_was_taken_is_not_read() {
+        let source = b"{\"a\":1}\n{\"a\":2}\n".to_vec();
+        for block in 1..20 {
+            assert_eq!(texts(all(&source, 30, block).unwrap()), plainly(&source));
+            assert_eq!(texts(last(&source, 30, 1, block).unwrap()), ["{\"a\":2}"]);
+        }
+    }
+
+    /// Counts what is read of it.
+    struct Counting(Vec<u8>, AtomicU64);
+
+    impl ReadAt for Counting {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            let count = self.0.read_at(buffer, offset)?;
+            self.1.fetch_add(count as u64, Ordering::Relaxed);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn the_last_events_of_a_long_chronicle_are_found_at_its_end() {
+        let source = Counting("{\"a\":1}\n".repeat(100_000).into_bytes(), AtomicU64::new(0));
+        assert_eq!(last(&source, 800_000, 10, 4096).unwrap().len(), 10);
+        assert_eq!(source.1.into_inner(), 4096);
+    }
+
+    fn pieces() -> impl Strategy<Value = Vec<u8>> {
+        prop_oneof![
+            5 => Just(b"{\"a\":1}".to_vec()),
+            3 => "\\{\"[a-z]{0,9}\":\"[é\u{1F600}x]{0,30}\"\\}".prop_map(String::into_bytes),
+            8 => Just(b"\n".to_vec()),
+            2 => proptest::collection::vec(any::<u8>(), 0..6),
+            1 => Just(b"{\"a\":".to_vec()),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn reading_gives_the_objects_of_any_bytes(
+            pieces in proptest::collection::vec(pieces(), 0..40),
+            block in 1..64_usize,
+        ) {
+            check(&pieces.concat(), block);
+        }
+    }
+}

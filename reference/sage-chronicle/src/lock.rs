@@ -142,6 +142,14 @@ fn lines() -> MutexGuard<'static, Option<HashMap<FileId, VecDeque<Waiter>>>> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns when `count` threads stand in line for the file, the holder among them.
+#[cfg(test)]
+pub(crate) fn until_in_line(id: FileId, count: usize) {
+    while lines().as_ref().and_then(|lines| lines.get(&id)).map_or(0, VecDeque::len) < count {
+        thread::yield_now();
+    }
+}
+
 /// Who holds the lock on a file, where the system tells: Linux lists every lock.
 pub(crate) fn holder(id: FileId) -> Option<String> {
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
@@ -195,11 +203,6 @@ garbage
         let forever = Patience::of(Duration::MAX);
         let first = Turn::take(id, forever).unwrap();
         let (done, order) = std::sync::mpsc::channel();
-        let waiting = |n: usize| {
-            while lines().as_ref().unwrap()[&id].len() < n {
-                thread::yield_now();
-            }
-        };
         thread::scope(|scope| {
             for name in 1..=8 {
                 let done = done.clone();
@@ -207,7 +210,7 @@ garbage
                     let _turn = Turn::take(id, forever).unwrap();
                     done.send(name).unwrap();
                 });
-                waiting(name + 1);
+                until_in_line(id, name + 1);
             }
             assert!(Turn::take(id, Patience::of(Duration::ZERO)).is_none());
             drop(first);

@@ -50,7 +50,8 @@ fn folder_given(world: &mut Narrative, path: String) {
 
 #[given(expr = "the secret {string} is {string}")]
 fn secret_given(world: &mut Narrative, key: String, value: String) {
-    let script = world.given().fakes.entry("secrets".to_owned()).or_insert_with(|| json!({"values": {}}));
+    let script =
+        world.given().fakes.entry("secrets".to_owned()).or_insert_with(|| json!({"values": {}}));
     script["values"][key] = Value::from(value);
 }
 
@@ -67,7 +68,12 @@ fn called_with(world: &mut Narrative, operation: String, #[step] step: &gherkin:
 }
 
 #[when(expr = "{string} is called in process {string} with:")]
-fn called_in_process(world: &mut Narrative, operation: String, process: String, #[step] step: &gherkin::Step) {
+fn called_in_process(
+    world: &mut Narrative,
+    operation: String,
+    process: String,
+    #[step] step: &gherkin::Step,
+) {
     if let Some(args) = world.json(step) {
         world.call_in(&process, &operation, args);
     }
@@ -82,13 +88,17 @@ fn killed(world: &mut Narrative, process: String) {
 fn together(world: &mut Narrative, #[step] step: &gherkin::Step) {
     let rows = step.table.as_ref().map_or(&[][..], |table| table.rows.as_slice());
     if rows.len() < 2 || rows[0] != ["call", "args"] {
-        return world.fault("this step needs a table with the columns `call` and `args` and at least one row");
+        return world.fault(
+            "this step needs a table with the columns `call` and `args` and at least one row",
+        );
     }
     let mut calls = Vec::new();
     for row in &rows[1..] {
         match serde_json::from_str(&row[1]) {
             Ok(args) => calls.push(calling(&row[0], args)),
-            Err(fault) => return world.fault(format!("the args of `{}` are not JSON: {fault}", row[0])),
+            Err(fault) => {
+                return world.fault(format!("the args of `{}` are not JSON: {fault}", row[0]));
+            }
         }
     }
     world.act(Action::Together(calls));
@@ -146,7 +156,9 @@ fn file_begins(world: &mut Narrative, path: String, #[step] step: &gherkin::Step
 fn file_holds_events(world: &mut Narrative, path: String, #[step] step: &gherkin::Step) {
     let Some(events) = world.json(step) else { return };
     match expand(events).and_then(Pattern::new) {
-        Ok(pattern) => world.expect_file(path, FileExpected::Lines { prefix: None, ndjson: Some(pattern) }),
+        Ok(pattern) => {
+            world.expect_file(path, FileExpected::Lines { prefix: None, ndjson: Some(pattern) })
+        }
         Err(message) => world.fault(message),
     }
 }

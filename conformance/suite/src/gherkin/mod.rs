@@ -52,7 +52,11 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
 fn read(file: &str, text: &str) -> Result<Feature, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(line) = second_feature(text) {
-        return Err(Problem::new(file, line, "a second `Feature:` in one file would be ignored; give it a file of its own"));
+        return Err(Problem::new(
+            file,
+            line,
+            "a second `Feature:` in one file would be ignored; give it a file of its own",
+        ));
     }
     let feature = Feature::parse(text, GherkinEnv::default()).map_err(|fault| {
         let line = line_of_fault(&fault.to_string());
@@ -63,7 +67,8 @@ fn read(file: &str, text: &str) -> Result<Feature, Problem> {
         Problem::new(file, line, message)
     })?;
     feature.expand_examples().map_err(|fault| {
-        let message = format!("the outline uses <{}>, which is no column of its examples", fault.name);
+        let message =
+            format!("the outline uses <{}>, which is no column of its examples", fault.name);
         Problem::new(file, fault.pos.line, message)
     })
 }
@@ -94,7 +99,11 @@ fn second_feature(text: &str) -> Option<usize> {
 /// Every scenario with the tags and backgrounds of what it stands in.
 fn scenarios(feature: &Feature) -> impl Iterator<Item = (Vec<&str>, Vec<&Background>, &Scenario)> {
     let top = feature.scenarios.iter().map(|scenario| {
-        (feature.tags.iter().map(String::as_str).collect(), feature.background.iter().collect(), scenario)
+        (
+            feature.tags.iter().map(String::as_str).collect(),
+            feature.background.iter().collect(),
+            scenario,
+        )
     });
     let ruled = feature.rules.iter().flat_map(|rule| {
         rule.scenarios.iter().map(|scenario| {
@@ -112,23 +121,38 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn case(&self, inherited: &[&str], backgrounds: &[&Background], scenario: &Scenario) -> Result<Case, Vec<Problem>> {
+    fn case(
+        &self,
+        inherited: &[&str],
+        backgrounds: &[&Background],
+        scenario: &Scenario,
+    ) -> Result<Case, Vec<Problem>> {
         let line = scenario.position.line;
         let mut problems = Vec::new();
-        let tags: Vec<&str> = inherited.iter().copied().chain(scenario.tags.iter().map(String::as_str)).collect();
-        let tagged = |prefix: &'static str| tags.iter().filter_map(move |tag| tag.strip_prefix(prefix));
+        let tags: Vec<&str> =
+            inherited.iter().copied().chain(scenario.tags.iter().map(String::as_str)).collect();
+        let tagged =
+            |prefix: &'static str| tags.iter().filter_map(move |tag| tag.strip_prefix(prefix));
         let id = tagged("id:").next_back().unwrap_or_default();
         if id.is_empty() {
-            problems.push(Problem::new(self.file, line, "the scenario has no id; write a tag such as `@id:story/first-memory` above it"));
+            problems.push(Problem::new(
+                self.file,
+                line,
+                "the scenario has no id; write a tag such as `@id:story/first-memory` above it",
+            ));
         }
-        let origin = Origin::parse(&tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "))
-            .unwrap_or_else(|message| {
-                problems.push(Problem::new(self.file, line, message));
-                Origin::Contract
-            });
+        let origin = Origin::parse(
+            &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
+        )
+        .unwrap_or_else(|message| {
+            problems.push(Problem::new(self.file, line, message));
+            Origin::Contract
+        });
 
         let mut world = Narrative::at(self.file);
-        for step in backgrounds.iter().flat_map(|background| &background.steps).chain(&scenario.steps) {
+        for step in
+            backgrounds.iter().flat_map(|background| &background.steps).chain(&scenario.steps)
+        {
             world.begin(step);
             match self.steps.find(step) {
                 Ok(Some((run, _, _, context))) => {
@@ -136,7 +160,10 @@ impl Reader<'_> {
                     let _done = run(&mut world, context).now_or_never();
                 }
                 Ok(None) => world.fault(no_such_step(&step.value)),
-                Err(_) => world.fault(format!("several steps match `{}`; this is a fault of the step vocabulary", step.value)),
+                Err(_) => world.fault(format!(
+                    "several steps match `{}`; this is a fault of the step vocabulary",
+                    step.value
+                )),
             }
         }
         let (given, steps, needs, faults) = world.finish();
@@ -161,10 +188,16 @@ impl Reader<'_> {
 }
 
 fn no_such_step(text: &str) -> String {
-    let shapes: Vec<String> = vocabulary::STEPS.iter().map(|step| vocabulary::shape(step.example)).collect();
+    let shapes: Vec<String> =
+        vocabulary::STEPS.iter().map(|step| vocabulary::shape(step.example)).collect();
     let like = nearest(&vocabulary::shape(text), shapes.iter().map(String::as_str));
     match like.and_then(|shape| shapes.iter().position(|known| known == shape)) {
-        Some(index) => format!("no step says `{text}`; the nearest is `{}`", vocabulary::STEPS[index].example),
-        None => format!("no step says `{text}`{}", did_you_mean(text, vocabulary::STEPS.iter().map(|step| step.example))),
+        Some(index) => {
+            format!("no step says `{text}`; the nearest is `{}`", vocabulary::STEPS[index].example)
+        }
+        None => format!(
+            "no step says `{text}`{}",
+            did_you_mean(text, vocabulary::STEPS.iter().map(|step| step.example))
+        ),
     }
 }

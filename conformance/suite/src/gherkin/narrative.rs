@@ -23,8 +23,6 @@ pub struct Narrative {
     faults: Vec<Problem>,
     /// Agents by id, for stories about who wrote what.
     pub(super) agents: BTreeMap<String, String>,
-    /// How many events a chronicle was said to hold.
-    pub(super) counts: BTreeMap<String, usize>,
 }
 
 impl Narrative {
@@ -67,14 +65,20 @@ impl Narrative {
     }
 
     pub(super) fn call_in(&mut self, process: &str, operation: &str, args: Value) {
-        self.act(Action::Call(CallStep { process: process.to_owned(), ..calling(operation, args) }));
+        self.act(Action::Call(CallStep {
+            process: process.to_owned(),
+            ..calling(operation, args)
+        }));
     }
 
     /// A call whose value is judged at once.
     pub(super) fn probe(&mut self, operation: &str, args: Value, expected: Value) {
         match Pattern::new(expected) {
             Ok(pattern) => {
-                let call = CallStep { expect: vec![Outcome::Returns(pattern)], ..calling(operation, args) };
+                let call = CallStep {
+                    expect: vec![Outcome::Returns(pattern)],
+                    ..calling(operation, args)
+                };
                 self.act(Action::Call(call));
             }
             Err(message) => self.fault(message),
@@ -107,14 +111,16 @@ impl Narrative {
     fn expect(&mut self, outcome: Outcome) {
         match self.last_call() {
             Some(call) => call.expect = vec![outcome],
-            None => self.fault("there is no single call just before this step; say first what is called"),
+            None => self
+                .fault("there is no single call just before this step; say first what is called"),
         }
     }
 
     pub(super) fn expect_ask(&mut self, ask: Value) {
         match (Pattern::new(ask), self.last_call()) {
             (Ok(pattern), Some(call)) => call.asks.push(pattern),
-            (Ok(_), None) => self.fault("there is no single call just before this step; say first what is called"),
+            (Ok(_), None) => self
+                .fault("there is no single call just before this step; say first what is called"),
             (Err(message), _) => self.fault(message),
         }
     }

@@ -34,14 +34,20 @@ pub const STEPS: &[VocabularyStep] = &[
     plain(r#"Given the agent "sage" with id "sage-1""#),
     plain(r#"When "utils.clock.now" is called"#),
     with(r#"When "utils.sha256" is called with:"#, r#"{"text": "hello"}"#),
-    with(r#"When "chronicle.readChronicle" is called in process "b" with:"#, r#"{"path": "notes.sage"}"#),
+    with(
+        r#"When "chronicle.readChronicle" is called in process "b" with:"#,
+        r#"{"path": "notes.sage"}"#,
+    ),
     plain(r#"When process "b" is killed"#),
     VocabularyStep {
         example: "When these calls are made together:",
         below: Below::Table("| call | args |\n| utils.clock.now | {} |"),
     },
     plain(r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage""#),
-    with(r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage" with:"#, r#"{"text": "hi"}"#),
+    with(
+        r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage" with:"#,
+        r#"{"text": "hi"}"#,
+    ),
     plain(r#"When "sage-1" and "sage-1" each append 10 "NOTE" events to "notes.sage" at once"#),
     with("Then it returns:", r#"{"$any": "value"}"#),
     plain(r#"Then it returns "text""#),
@@ -60,7 +66,10 @@ pub const STEPS: &[VocabularyStep] = &[
 
 /// A step's wording without what an author fills in, to compare wordings.
 pub(super) fn shape(text: &str) -> String {
-    let text = ["Given ", "When ", "Then "].iter().find_map(|keyword| text.strip_prefix(keyword)).unwrap_or(text);
+    let text = ["Given ", "When ", "Then "]
+        .iter()
+        .find_map(|keyword| text.strip_prefix(keyword))
+        .unwrap_or(text);
     let mut shape = String::new();
     for (index, part) in text.split('"').enumerate() {
         shape.push_str(if index % 2 == 1 { "\"\"" } else { part });

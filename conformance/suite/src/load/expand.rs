@@ -35,9 +35,16 @@ fn repetition(item: &Value) -> Result<Option<(u64, Value)>, String> {
         return Ok(None);
     };
     let times = argument["times"].as_u64().filter(|times| (1..=MOST).contains(times));
-    match (times, argument.get("item"), argument.as_object().map(Map::len), item.as_object().map(Map::len)) {
+    match (
+        times,
+        argument.get("item"),
+        argument.as_object().map(Map::len),
+        item.as_object().map(Map::len),
+    ) {
         (Some(times), Some(item), Some(2), Some(1)) => Ok(Some((times, item.clone()))),
-        _ => Err(format!("`$repeat` takes {{\"times\": 1 to {MOST}, \"item\": …}} and nothing else, not {argument}")),
+        _ => Err(format!(
+            "`$repeat` takes {{\"times\": 1 to {MOST}, \"item\": …}} and nothing else, not {argument}"
+        )),
     }
 }
 
@@ -49,7 +56,9 @@ fn numbered(value: &Value, index: u64) -> Value {
         Value::Array(items) => items.iter().map(|item| numbered(item, index)).collect(),
         Value::Object(map) => {
             let place = |key: &String| key.replace("{{index}}", &index.to_string());
-            Value::Object(map.iter().map(|(key, value)| (place(key), numbered(value, index))).collect())
+            Value::Object(
+                map.iter().map(|(key, value)| (place(key), numbered(value, index))).collect(),
+            )
         }
         scalar => scalar.clone(),
     }
@@ -70,6 +79,9 @@ mod tests {
     #[test]
     fn a_wrong_repeat_says_what_is_right() {
         let fault = expand(json!([{"$repeat": {"times": 0, "item": 1}}])).unwrap_err();
-        assert_eq!(fault, "`$repeat` takes {\"times\": 1 to 10000, \"item\": …} and nothing else, not {\"times\":0,\"item\":1}");
+        assert_eq!(
+            fault,
+            "`$repeat` takes {\"times\": 1 to 10000, \"item\": …} and nothing else, not {\"times\":0,\"item\":1}"
+        );
     }
 }

@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::expand::expand;
 use super::strict::NoDuplicateKeys;
 use crate::case::{
-    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, MAIN_PROCESS, Origin, Outcome, Step,
+    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, MAIN_PROCESS, Origin,
+    Outcome, Step,
 };
 use crate::matcher::Pattern;
 use crate::problem::{Location, Problem, line_of};
@@ -90,15 +91,26 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
     let fixture: FixtureFile<'_> = serde_json::from_str(text).map_err(one)?;
     let mut problems = Vec::new();
     if fixture.contract != folder {
-        let message = format!("contract `{}` stands in the folder `{folder}`; they must be the same", fixture.contract);
+        let message = format!(
+            "contract `{}` stands in the folder `{folder}`; they must be the same",
+            fixture.contract
+        );
         problems.push(Problem::new(file, 1, message));
     }
     let stem = file.rsplit('/').next().and_then(|name| name.strip_suffix(".json")).unwrap_or(file);
     if fixture.topic != stem {
-        problems.push(Problem::new(file, 1, format!("topic `{}` stands in `{stem}.json`; they must be the same", fixture.topic)));
+        problems.push(Problem::new(
+            file,
+            1,
+            format!("topic `{}` stands in `{stem}.json`; they must be the same", fixture.topic),
+        ));
     }
     if fixture.cases.is_empty() {
-        problems.push(Problem::new(file, 1, "`cases` is empty; a file without cases checks nothing"));
+        problems.push(Problem::new(
+            file,
+            1,
+            "`cases` is empty; a file without cases checks nothing",
+        ));
     }
     let mut cases = Vec::with_capacity(fixture.cases.len());
     for raw in &fixture.cases {
@@ -132,9 +144,12 @@ impl Reader<'_> {
 
     fn case(&self, raw: &str) -> Result<Case, Problem> {
         let start = self.line(raw);
-        let entry: CaseEntry<'_> = serde_json::from_str(raw)
-            .map_err(|fault| Problem::new(self.file, start + fault.line().max(1) - 1, plain(&fault)))?;
-        let wrong = |message: String| Problem::new(self.file, start, format!("case `{}`: {message}", entry.id));
+        let entry: CaseEntry<'_> = serde_json::from_str(raw).map_err(|fault| {
+            Problem::new(self.file, start + fault.line().max(1) - 1, plain(&fault))
+        })?;
+        let wrong = |message: String| {
+            Problem::new(self.file, start, format!("case `{}`: {message}", entry.id))
+        };
         if !entry.id.strip_prefix(self.topic).is_some_and(|rest| rest.starts_with('/')) {
             return Err(wrong(format!("the id must begin with the topic, `{}/`", self.topic)));
         }
@@ -148,9 +163,14 @@ impl Reader<'_> {
         let mut steps = Vec::with_capacity(entry.steps.len());
         for raw in &entry.steps {
             let line = self.line(raw.get());
-            let actions = actions(raw.get())
-                .map_err(|message| Problem::new(self.file, line, format!("case `{}`: {message}", entry.id)))?;
-            steps.extend(actions.into_iter().map(|action| Step { action, at: at(line), words: None }));
+            let actions = actions(raw.get()).map_err(|message| {
+                Problem::new(self.file, line, format!("case `{}`: {message}", entry.id))
+            })?;
+            steps.extend(actions.into_iter().map(|action| Step {
+                action,
+                at: at(line),
+                words: None,
+            }));
         }
         if let Some(leaves) = &entry.leaves {
             let action = Action::Leaves(files_expected(leaves).map_err(&wrong)?);
@@ -158,7 +178,11 @@ impl Reader<'_> {
         }
         Ok(Case {
             name: format!("{}/{}", self.contract, entry.id),
-            aliases: entry.aliases.iter().map(|alias| format!("{}/{alias}", self.contract)).collect(),
+            aliases: entry
+                .aliases
+                .iter()
+                .map(|alias| format!("{}/{alias}", self.contract))
+                .collect(),
             contract: self.contract.to_owned(),
             kind: CaseKind::Fixture,
             origin: Origin::parse(&entry.origin).map_err(&wrong)?,
@@ -178,7 +202,10 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
     let Value::Array(steps) = expand(Value::Array(vec![written]))? else {
         return Err("a step must be an object".to_owned());
     };
-    steps.into_iter().map(|step| action(serde_json::from_value(step).map_err(|fault| fault.to_string())?)).collect()
+    steps
+        .into_iter()
+        .map(|step| action(serde_json::from_value(step).map_err(|fault| fault.to_string())?))
+        .collect()
 }
 
 fn action(step: StepEntry) -> Result<Action, String> {
@@ -213,7 +240,9 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
             })
             .collect::<Result<_, _>>()?,
         _ => {
-            return Err(format!("the call of `{operation}` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)"));
+            return Err(format!(
+                "the call of `{operation}` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)"
+            ));
         }
     };
     Ok(CallStep {
@@ -221,7 +250,12 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
         args: step.args.unwrap_or_else(|| Value::Object(Map::new())),
         process: step.process.unwrap_or_else(|| MAIN_PROCESS.to_owned()),
         expect,
-        asks: step.asks.unwrap_or_default().into_iter().map(Pattern::new).collect::<Result<_, _>>()?,
+        asks: step
+            .asks
+            .unwrap_or_default()
+            .into_iter()
+            .map(Pattern::new)
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -249,9 +283,15 @@ fn files_given(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, Fil
         .collect()
 }
 
-fn files_expected(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, FileExpected>, String> {
+fn files_expected(
+    entries: &BTreeMap<String, Value>,
+) -> Result<BTreeMap<String, FileExpected>, String> {
     let form = |path: &String, form: &Value| -> Result<FileExpected, String> {
-        let wrong = || format!("file `{path}` must leave null, {{\"text\": …}}, {{\"prefix\": …}} or {{\"ndjson\": …}} (the last two may stand together), not {form}");
+        let wrong = || {
+            format!(
+                "file `{path}` must leave null, {{\"text\": …}}, {{\"prefix\": …}} or {{\"ndjson\": …}} (the last two may stand together), not {form}"
+            )
+        };
         let Value::Object(map) = form else {
             return if form.is_null() { Ok(FileExpected::Absent) } else { Err(wrong()) };
         };
@@ -264,7 +304,11 @@ fn files_expected(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, 
                     Some(_) => return Err(wrong()),
                     None => None,
                 };
-                let ndjson = map.get("ndjson").cloned().map(|lines| Pattern::new(expand(lines)?)).transpose()?;
+                let ndjson = map
+                    .get("ndjson")
+                    .cloned()
+                    .map(|lines| Pattern::new(expand(lines)?))
+                    .transpose()?;
                 Ok(FileExpected::Lines { prefix, ndjson })
             }
             _ => Err(wrong()),

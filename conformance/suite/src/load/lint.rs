@@ -9,7 +9,11 @@ use crate::problem::{Problem, did_you_mean};
 /// A case needs the hooks whose operations it calls.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
     let Some(contract) = contract else { return };
-    let mut needs: Vec<String> = case.calls().filter_map(|call| contract.hook_of(&call.operation)).map(str::to_owned).collect();
+    let mut needs: Vec<String> = case
+        .calls()
+        .filter_map(|call| contract.hook_of(&call.operation))
+        .map(str::to_owned)
+        .collect();
     needs.append(&mut case.needs);
     needs.sort();
     needs.dedup();
@@ -19,7 +23,11 @@ pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
 pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> Vec<Problem> {
     let mut problems = Vec::new();
     if contracts.is_empty() {
-        problems.push(Problem::new("fixtures", 1, "there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`"));
+        problems.push(Problem::new(
+            "fixtures",
+            1,
+            "there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`",
+        ));
     }
     names_are_unique(cases, &mut problems);
     let mut shown: HashMap<&str, usize> = HashMap::new();
@@ -29,7 +37,10 @@ pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> V
                 let mut lint = CaseLint { case, contract, problems: &mut problems };
                 lint.check();
             }
-            None => problems.push(about(case, format!("no ledger at `fixtures/{}/requirements.toml`", case.contract))),
+            None => problems.push(about(
+                case,
+                format!("no ledger at `fixtures/{}/requirements.toml`", case.contract),
+            )),
         }
         for id in &case.shows {
             *shown.entry(id).or_default() += 1;
@@ -39,8 +50,14 @@ pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> V
         for requirement in &contract.requirements {
             let count = shown.get(requirement.id.as_str()).copied().unwrap_or(0);
             let message = match (&requirement.excluded, count) {
-                (None, 0) => format!("`{}` has no case; write one that shows it, or say in `excluded` why none can", requirement.id),
-                (Some(_), 1..) => format!("`{}` is excluded and yet {count} case(s) show it; drop one or the other", requirement.id),
+                (None, 0) => format!(
+                    "`{}` has no case; write one that shows it, or say in `excluded` why none can",
+                    requirement.id
+                ),
+                (Some(_), 1..) => format!(
+                    "`{}` is excluded and yet {count} case(s) show it; drop one or the other",
+                    requirement.id
+                ),
                 _ => continue,
             };
             problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
@@ -58,7 +75,13 @@ fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {
     for case in cases {
         for name in std::iter::once(&case.name).chain(&case.aliases) {
             if let Some(other) = seen.insert(name, case) {
-                problems.push(about(case, format!("the name `{name}` is taken at {}; names are permanent and unique", other.at)));
+                problems.push(about(
+                    case,
+                    format!(
+                        "the name `{name}` is taken at {}; names are permanent and unique",
+                        other.at
+                    ),
+                ));
             }
         }
     }
@@ -91,18 +114,26 @@ impl CaseLint<'_> {
                 self.wrong(message);
             }
         }
-        if let Err(fault) = proofmark_fakes::clock::ScriptedClock::new(&case.given.clock.start, case.given.clock.step_ms) {
+        if let Err(fault) = proofmark_fakes::clock::ScriptedClock::new(
+            &case.given.clock.start,
+            case.given.clock.step_ms,
+        ) {
             self.wrong(fault);
         }
     }
 
     fn check_requirements(&mut self) {
         if self.case.shows.is_empty() {
-            self.wrong("it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves");
+            self.wrong(
+                "it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves",
+            );
         }
         for id in &self.case.shows {
             if self.contract.requirement(id).is_none() {
-                let hint = did_you_mean(id, self.contract.requirements.iter().map(|known| known.id.as_str()));
+                let hint = did_you_mean(
+                    id,
+                    self.contract.requirements.iter().map(|known| known.id.as_str()),
+                );
                 self.wrong(format!("`{id}` is not in the ledger of {}{hint}", self.contract.id));
             }
         }
@@ -114,13 +145,25 @@ impl CaseLint<'_> {
         }
         for call in self.case.calls() {
             let contract = self.contract;
-            let known = || contract.operations.iter().chain(contract.hooks.values().flatten()).map(String::as_str);
+            let known = || {
+                contract
+                    .operations
+                    .iter()
+                    .chain(contract.hooks.values().flatten())
+                    .map(String::as_str)
+            };
             if !known().any(|name| name == call.operation) {
                 let hint = did_you_mean(&call.operation, known());
-                self.wrong(format!("`{}` is not an operation of {}{hint}", call.operation, contract.id));
+                self.wrong(format!(
+                    "`{}` is not an operation of {}{hint}",
+                    call.operation, contract.id
+                ));
             }
             if !call.args.is_object() {
-                self.wrong(format!("the args of `{}` must be an object, not {}", call.operation, call.args));
+                self.wrong(format!(
+                    "the args of `{}` must be an object, not {}",
+                    call.operation, call.args
+                ));
             }
         }
         for need in &self.case.needs {
@@ -154,7 +197,9 @@ impl CaseLint<'_> {
         }
         for path in paths {
             if !is_inside(path) {
-                self.wrong(format!("the path `{path}` must be relative, without `..` but for `../outside/…`"));
+                self.wrong(format!(
+                    "the path `{path}` must be relative, without `..` but for `../outside/…`"
+                ));
             }
         }
         for target in targets {
@@ -167,7 +212,8 @@ impl CaseLint<'_> {
 
 fn is_inside(path: &str) -> bool {
     let inside = path.strip_prefix("../outside/").unwrap_or(path);
-    !inside.is_empty() && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+    !inside.is_empty()
+        && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
 fn is_kebab(part: &str) -> bool {
@@ -175,5 +221,7 @@ fn is_kebab(part: &str) -> bool {
         && !part.starts_with('-')
         && !part.ends_with('-')
         && !part.contains("--")
-        && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
 }

@@ -19,7 +19,9 @@ pub struct SuiteFiles {
 /// Why a suite's folder could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    #[error("`{path}` cannot be read: {fault}; a suite is a folder with `fixtures/<contract>/` and `features/<contract>/` in it")]
+    #[error(
+        "`{path}` cannot be read: {fault}; a suite is a folder with `fixtures/<contract>/` and `features/<contract>/` in it"
+    )]
     Unreadable { path: PathBuf, fault: io::Error },
     #[error("`{path}` holds neither `fixtures` nor `features`")]
     Empty { path: PathBuf },
@@ -47,7 +49,8 @@ impl SuiteFiles {
         }
         if !found {
             // Tells a folder that is not there from one that holds something else.
-            fs::read_dir(folder).map_err(|fault| SourceError::Unreadable { path: folder.to_owned(), fault })?;
+            fs::read_dir(folder)
+                .map_err(|fault| SourceError::Unreadable { path: folder.to_owned(), fault })?;
             return Err(SourceError::Empty { path: folder.to_owned() });
         }
         Ok(Self::sorted(files))

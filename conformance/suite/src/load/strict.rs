@@ -27,7 +27,9 @@ impl<'de> Visitor<'de> for Walk {
         let mut seen = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if seen.contains(&key) {
-                return Err(A::Error::custom(format!("the member `{key}` stands twice in one object; drop one")));
+                return Err(A::Error::custom(format!(
+                    "the member `{key}` stands twice in one object; drop one"
+                )));
             }
             seen.insert(key);
             map.next_value::<NoDuplicateKeys>()?;

@@ -39,7 +39,9 @@ pub(super) async fn execute<P: Processes>(
     let workspace = match contract.workspace.then(|| prepare(case, scratch, number)).transpose() {
         Ok(workspace) => workspace,
         // The harness's own folder: the subject has not been asked anything yet.
-        Err(message) => return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, case)) }),
+        Err(message) => {
+            return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, case)) });
+        }
     };
     let mut stage = Stage {
         case,
@@ -69,7 +71,8 @@ pub(super) async fn execute<P: Processes>(
 }
 
 fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, String> {
-    let workspace = TempWorkspace::new_in(scratch, &format!("{number}-")).map_err(|fault| fault.to_string())?;
+    let workspace =
+        TempWorkspace::new_in(scratch, &format!("{number}-")).map_err(|fault| fault.to_string())?;
     files::write(&workspace, &case.given.files).map_err(|fault| fault.to_string())?;
     Ok(workspace)
 }
@@ -157,12 +160,20 @@ impl<'a, P: Processes> Stage<'a, P> {
                 }
                 Ok(())
             }
-            Action::Write(given) => match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
-                Some(Err(fault)) => Err(Stop::Failure(found(step, "workspace", fault.to_string()))),
-                Some(Ok(())) | None => Ok(()),
-            },
+            Action::Write(given) => {
+                match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
+                    Some(Err(fault)) => {
+                        Err(Stop::Failure(found(step, "workspace", fault.to_string())))
+                    }
+                    Some(Ok(())) | None => Ok(()),
+                }
+            }
             Action::Leaves(expected) => {
-                match self.workspace.as_ref().and_then(|workspace| files::check(workspace, expected)) {
+                match self
+                    .workspace
+                    .as_ref()
+                    .and_then(|workspace| files::check(workspace, expected))
+                {
                     Some(file) => Err(Stop::Failure(Found {
                         expected: Some(file.expected),
                         got: Some(file.got),
@@ -181,15 +192,21 @@ impl<'a, P: Processes> Stage<'a, P> {
             return Ok(());
         }
         // A process that the case kills must be its own.
-        let killed = |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
+        let killed =
+            |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
         let shared = process == MAIN_PROCESS && !self.case.steps.iter().any(killed);
-        let connection = if shared { self.processes.shared() } else { self.processes.spare().await? };
+        let connection =
+            if shared { self.processes.shared() } else { self.processes.spare().await? };
         let given = &self.case.given;
-        let fakes = Host::new(&given.fakes).map_err(|message| Stop::Failure(blame(self.case, "fakes", message)))?;
+        let fakes = Host::new(&given.fakes)
+            .map_err(|message| Stop::Failure(blame(self.case, "fakes", message)))?;
         let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
         let open = Open {
             session: self.session.clone(),
-            workspace: self.workspace.as_ref().map(|workspace| workspace.root().to_string_lossy().into_owned()),
+            workspace: self
+                .workspace
+                .as_ref()
+                .map(|workspace| workspace.root().to_string_lossy().into_owned()),
             clock: given.clock.clone(),
             random: given.random.clone(),
             fakes: given.fakes.keys().cloned().collect(),
@@ -199,34 +216,58 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.seats.insert(process, Seat { connection, host, shared });
         match answer {
             Ok(_) => Ok(()),
-            Err(error) => Err(Stop::Failure(blame(self.case, "adapter-error", format!("the adapter refused `open`: {error}")))),
+            Err(error) => Err(Stop::Failure(blame(
+                self.case,
+                "adapter-error",
+                format!("the adapter refused `open`: {error}"),
+            ))),
         }
     }
 
     async fn send(&self, call: &CallStep) -> Result<Result<Value, RpcError>, Fault> {
         let seat = &self.seats[call.process.as_str()];
         // Borrowed, so that large arguments are written once and never copied.
-        let params = CallRef { session: &self.session, operation: &call.operation, args: &call.args };
+        let params =
+            CallRef { session: &self.session, operation: &call.operation, args: &call.args };
         seat.connection.call("call", &params).await
     }
 
-    fn judge(&mut self, step: &Step, call: &'a CallStep, answer: Result<Value, RpcError>, alone: bool) -> Result<(), Stop> {
+    fn judge(
+        &mut self,
+        step: &Step,
+        call: &'a CallStep,
+        answer: Result<Value, RpcError>,
+        alone: bool,
+    ) -> Result<(), Stop> {
         let of_call = |reason, told| Found { call: Some(seen(call)), ..found(step, reason, told) };
-        let asks = alone.then(|| std::mem::take(&mut *self.seats[call.process.as_str()].host.asks.borrow_mut()));
+        let asks = alone.then(|| {
+            std::mem::take(&mut *self.seats[call.process.as_str()].host.asks.borrow_mut())
+        });
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
-                return Err(Stop::Failure(of_call("not-implemented", format!("the adapter does not implement it: {error}"))));
+                return Err(Stop::Failure(of_call(
+                    "not-implemented",
+                    format!("the adapter does not implement it: {error}"),
+                )));
             }
             Err(error) => {
-                return Err(Stop::Failure(of_call("adapter-error", format!("the adapter broke instead of answering: {error}"))));
+                return Err(Stop::Failure(of_call(
+                    "adapter-error",
+                    format!("the adapter broke instead of answering: {error}"),
+                )));
             }
         };
         let (kind, value) = match reply_of(reply) {
             Ok(reply) => reply,
             Err(reply) => {
-                let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}".to_owned();
-                return Err(Stop::Failure(Found { got: Some(reply), ..of_call("bad-answer", told) }));
+                let told =
+                    "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}"
+                        .to_owned();
+                return Err(Stop::Failure(Found {
+                    got: Some(reply),
+                    ..of_call("bad-answer", told)
+                }));
             }
         };
         let difference = differs(&call.expect, kind, &value);
@@ -260,11 +301,16 @@ impl<'a, P: Processes> Stage<'a, P> {
     async fn close(&mut self) -> Result<Option<Found>, Fault> {
         let mut refused = None;
         for seat in std::mem::take(&mut self.seats).into_values() {
-            let answer = seat.connection.call("close", &Close { session: self.session.clone() }).await?;
+            let answer =
+                seat.connection.call("close", &Close { session: self.session.clone() }).await?;
             self.asks.append(&mut seat.host.asks.borrow_mut());
             seat.connection.detach(&self.session);
             if let Err(error) = answer {
-                refused = Some(blame(self.case, "adapter-error", format!("the adapter refused `close`: {error}")));
+                refused = Some(blame(
+                    self.case,
+                    "adapter-error",
+                    format!("the adapter refused `close`: {error}"),
+                ));
             }
             if !seat.shared {
                 self.processes.give_back(seat.connection);
@@ -275,8 +321,11 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// Adds the surroundings; the workspace's own path becomes a word, so that two runs tell the same.
     fn explain(&self, found: Found) -> Failure {
-        let transcript: Vec<Exchange> =
-            self.exchanges.iter().map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() }).collect();
+        let transcript: Vec<Exchange> = self
+            .exchanges
+            .iter()
+            .map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() })
+            .collect();
         let mut failure = Failure {
             reason: found.reason.to_owned(),
             told: found.told,
@@ -302,7 +351,11 @@ impl<'a, P: Processes> Stage<'a, P> {
                 hide(&mut difference.expected);
                 hide(&mut difference.got);
             }
-            for value in failure.got.iter_mut().chain(failure.transcript.iter_mut().map(|exchange| &mut exchange.outcome)) {
+            for value in failure
+                .got
+                .iter_mut()
+                .chain(failure.transcript.iter_mut().map(|exchange| &mut exchange.outcome))
+            {
                 each_string(value, &hide);
             }
             failure.stderr.iter_mut().for_each(hide);
@@ -333,11 +386,29 @@ fn seen(call: &CallStep) -> CallSeen {
 }
 
 fn found(step: &Step, reason: &'static str, told: String) -> Found {
-    Found { reason, told, at: step.at.to_string(), words: step.words.clone(), call: None, expected: None, got: None, difference: None }
+    Found {
+        reason,
+        told,
+        at: step.at.to_string(),
+        words: step.words.clone(),
+        call: None,
+        expected: None,
+        got: None,
+        difference: None,
+    }
 }
 
 fn blame(case: &Case, reason: &'static str, told: String) -> Found {
-    Found { reason, told, at: case.at.to_string(), words: None, call: None, expected: None, got: None, difference: None }
+    Found {
+        reason,
+        told,
+        at: case.at.to_string(),
+        words: None,
+        call: None,
+        expected: None,
+        got: None,
+        difference: None,
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -359,7 +430,9 @@ impl Kind {
 fn reply_of(reply: Value) -> Result<(Kind, Value), Value> {
     let Value::Object(mut map) = reply else { return Err(reply) };
     match (map.contains_key("value"), map.get("error").is_some_and(is_contract_error)) {
-        (true, false) if !map.contains_key("error") => Ok((Kind::Returned, map.remove("value").unwrap_or_default())),
+        (true, false) if !map.contains_key("error") => {
+            Ok((Kind::Returned, map.remove("value").unwrap_or_default()))
+        }
         (false, true) => Ok((Kind::Failed, map.remove("error").unwrap_or_default())),
         _ => Err(Value::Object(map)),
     }
@@ -374,7 +447,8 @@ fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<Difference> 
     let mut first = None;
     for outcome in expect {
         let difference = match (outcome, kind) {
-            (Outcome::Returns(pattern), Kind::Returned) | (Outcome::Fails(pattern), Kind::Failed) => {
+            (Outcome::Returns(pattern), Kind::Returned)
+            | (Outcome::Fails(pattern), Kind::Failed) => {
                 let difference = pattern.difference(value)?;
                 first = Some(difference);
                 continue;
@@ -403,15 +477,20 @@ fn expectation(expect: &[Outcome]) -> Value {
 }
 
 fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value, Difference)> {
-    let got: Vec<Value> = asks.iter().map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args})).collect();
-    let mut difference = call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
-        let mut difference = pattern.difference(ask)?;
-        difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
-        Some(difference)
-    });
+    let got: Vec<Value> = asks
+        .iter()
+        .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
+        .collect();
+    let mut difference =
+        call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
+            let mut difference = pattern.difference(ask)?;
+            difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
+            Some(difference)
+        });
     if difference.is_none() && call.asks.len() != got.len() {
         let place = call.asks.len().min(got.len());
-        let shown = |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
+        let shown =
+            |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
         difference = Some(Difference {
             path: format!("call {} of a fake", place + 1),
             expected: shown(call.asks.get(place).map(|pattern| &pattern.source)),

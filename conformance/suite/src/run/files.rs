@@ -16,7 +16,10 @@ pub(super) struct FileDifference {
     pub(super) difference: Difference,
 }
 
-pub(super) fn write(workspace: &TempWorkspace, files: &BTreeMap<String, FileGiven>) -> Result<(), SageError> {
+pub(super) fn write(
+    workspace: &TempWorkspace,
+    files: &BTreeMap<String, FileGiven>,
+) -> Result<(), SageError> {
     for (path, given) in files {
         match given {
             FileGiven::Text(text) => workspace.file(path, text)?,
@@ -28,7 +31,10 @@ pub(super) fn write(workspace: &TempWorkspace, files: &BTreeMap<String, FileGive
 }
 
 /// The first file that is not as expected.
-pub(super) fn check(workspace: &TempWorkspace, files: &BTreeMap<String, FileExpected>) -> Option<FileDifference> {
+pub(super) fn check(
+    workspace: &TempWorkspace,
+    files: &BTreeMap<String, FileExpected>,
+) -> Option<FileDifference> {
     files.iter().find_map(|(path, expected)| differ(path, expected, &read(workspace, path)))
 }
 
@@ -42,7 +48,9 @@ enum Found {
 fn read(workspace: &TempWorkspace, path: &str) -> Found {
     match workspace.exists(path) {
         Ok(false) => Found::Nothing,
-        Ok(true) => workspace.read(path).map_or_else(|fault| Found::Other(fault.message().to_owned()), Found::Text),
+        Ok(true) => workspace
+            .read(path)
+            .map_or_else(|fault| Found::Other(fault.message().to_owned()), Found::Text),
         Err(fault) => Found::Other(fault.message().to_owned()),
     }
 }
@@ -54,32 +62,50 @@ fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDiff
         Found::Other(told) => Value::from(told.as_str()),
     };
     let differs = |wanted: Value, place: String, expected: String, have: String| {
-        Some(FileDifference { expected: wanted, got: got.clone(), difference: Difference { path: place, expected, got: have } })
+        Some(FileDifference {
+            expected: wanted,
+            got: got.clone(),
+            difference: Difference { path: place, expected, got: have },
+        })
     };
     match (expected, found) {
         (FileExpected::Absent, Found::Nothing) => None,
-        (FileExpected::Absent, _) => differs(Value::Null, path.to_owned(), "no such file".to_owned(), "a file".to_owned()),
+        (FileExpected::Absent, _) => {
+            differs(Value::Null, path.to_owned(), "no such file".to_owned(), "a file".to_owned())
+        }
         (FileExpected::Text(text), Found::Text(have)) if text == have => None,
         (FileExpected::Text(text), Found::Text(have)) => {
             let (place, want, have) = first_difference(path, text, have);
             differs(Value::from(text.as_str()), place, want, have)
         }
         (FileExpected::Lines { prefix, ndjson }, Found::Text(have)) => {
-            if let Some(prefix) = prefix.as_ref().filter(|prefix| !have.starts_with(prefix.as_str())) {
+            if let Some(prefix) =
+                prefix.as_ref().filter(|prefix| !have.starts_with(prefix.as_str()))
+            {
                 let (place, want, have) = first_difference(path, prefix, have);
                 return differs(Value::from(prefix.as_str()), place, want, have);
             }
             let pattern = ndjson.as_ref()?;
             let wanted = pattern.source.clone();
             if !have.is_empty() && !have.ends_with('\n') {
-                return differs(wanted, path.to_owned(), "a last line that ends with a newline".to_owned(), "a file that ends in the middle of a line".to_owned());
+                return differs(
+                    wanted,
+                    path.to_owned(),
+                    "a last line that ends with a newline".to_owned(),
+                    "a file that ends in the middle of a line".to_owned(),
+                );
             }
             let mut lines = Vec::new();
             for (index, line) in have.lines().enumerate() {
                 match serde_json::from_str::<Value>(line) {
                     Ok(value) => lines.push(value),
                     Err(fault) => {
-                        return differs(wanted, format!("{path}:{}", index + 1), "a line of JSON".to_owned(), format!("`{line}` ({fault})"));
+                        return differs(
+                            wanted,
+                            format!("{path}:{}", index + 1),
+                            "a line of JSON".to_owned(),
+                            format!("`{line}` ({fault})"),
+                        );
                     }
                 }
             }
@@ -107,7 +133,11 @@ fn first_difference(path: &str, expected: &str, got: &str) -> (String, String, S
         match (wants.next(), haves.next()) {
             (Some(want), Some(have)) if want == have => {}
             (want, have) => {
-                let shown = |text: Option<&str>| text.map_or("the end of the file".to_owned(), |text| Value::from(text).to_string());
+                let shown = |text: Option<&str>| {
+                    text.map_or("the end of the file".to_owned(), |text| {
+                        Value::from(text).to_string()
+                    })
+                };
                 return (format!("{path}:{line}"), shown(want), shown(have));
             }
         }

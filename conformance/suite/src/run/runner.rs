@@ -100,7 +100,8 @@ pub fn run(
     cancel: &Cancel,
     mut on_event: impl FnMut(&Event),
 ) -> Result<RunOutcome, RunError> {
-    let scratch = tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
+    let scratch =
+        tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
     let mut cases = cases;
     if let Some(seed) = options.seed {
         shuffle(&mut cases, seed);
@@ -130,7 +131,9 @@ pub fn run(
             on_event(&event);
             tally.add(event);
         }
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        workers.into_iter().try_for_each(|worker| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     });
     begun.map_err(RunError::NoWorker)?;
     if options.kill_orphans {
@@ -143,7 +146,11 @@ pub fn run(
     tally.outcome(*cancel.0.borrow())
 }
 
-fn work(shared: &Shared<'_>, sender: mpsc::Sender<Event>, mut cancelled: watch::Receiver<bool>) -> std::io::Result<()> {
+fn work(
+    shared: &Shared<'_>,
+    sender: mpsc::Sender<Event>,
+    mut cancelled: watch::Receiver<bool>,
+) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let emit = |event| {
         // The receiver lives until the last worker is done.
@@ -205,7 +212,12 @@ impl Tally {
         }
         self.faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
         self.faults.dedup();
-        Ok(RunOutcome { subject: self.subject, results: self.results.into_values().collect(), faults: self.faults, interrupted })
+        Ok(RunOutcome {
+            subject: self.subject,
+            results: self.results.into_values().collect(),
+            faults: self.faults,
+            interrupted,
+        })
     }
 }
 

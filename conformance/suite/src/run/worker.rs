@@ -78,7 +78,12 @@ impl<'a> Worker<'a> {
                 match outcome {
                     Ok(verdict) => self.decide(case, verdict),
                     Err(fault) => {
-                        let suspects = suspects.get_or_insert_with(|| Suspects { waiting: VecDeque::new(), fault, count: 0, guilty: false });
+                        let suspects = suspects.get_or_insert_with(|| Suspects {
+                            waiting: VecDeque::new(),
+                            fault,
+                            count: 0,
+                            guilty: false,
+                        });
                         suspects.waiting.push_back(case);
                         suspects.count += 1;
                     }
@@ -91,7 +96,10 @@ impl<'a> Worker<'a> {
                     Some(case) => current.guilty |= self.alone(case).await,
                     None => {
                         if !current.guilty {
-                            (self.emit)(Event::Fault(Fault::OnlyTogether { fault: Box::new(current.fault.clone()), cases: current.count }));
+                            (self.emit)(Event::Fault(Fault::OnlyTogether {
+                                fault: Box::new(current.fault.clone()),
+                                cases: current.count,
+                            }));
                         }
                         suspects = None;
                     }
@@ -143,7 +151,14 @@ impl<'a> Worker<'a> {
     async fn fly(&self, case: &'a Case, shared: Rc<Connection>) -> Result<Verdict, Fault> {
         let contract = self.contract(case);
         let number = self.run.numbers.fetch_add(1, Ordering::Relaxed);
-        let outcome = execute(case, contract, &Bench { worker: self, shared: Rc::clone(&shared) }, &self.run.scratch, number).await;
+        let outcome = execute(
+            case,
+            contract,
+            &Bench { worker: self, shared: Rc::clone(&shared) },
+            &self.run.scratch,
+            number,
+        )
+        .await;
         if outcome.is_ok() {
             self.run.barren.store(0, Ordering::Relaxed);
         }
@@ -168,7 +183,8 @@ impl<'a> Worker<'a> {
         let barren = self.run.barren.fetch_add(1, Ordering::Relaxed) + 1;
         if barren >= BARREN_FAULTS {
             let last = Box::new(fault.clone());
-            *self.given_up.borrow_mut() = Some((Fault::GaveUp { after: barren, last }, stderr.clone()));
+            *self.given_up.borrow_mut() =
+                Some((Fault::GaveUp { after: barren, last }, stderr.clone()));
         }
         self.condemn(case, fault, stderr);
         self.drop_connection().await;
@@ -209,7 +225,10 @@ impl<'a> Worker<'a> {
             }
             Ok(Err(broken)) => Err(broken),
             Err(fault) => {
-                let broken = Fault::Exited { status: "before it began".to_owned(), during: format!("({fault})") };
+                let broken = Fault::Exited {
+                    status: "before it began".to_owned(),
+                    during: format!("({fault})"),
+                };
                 (self.emit)(Event::CannotStart(fault));
                 Err((broken, Vec::new()))
             }

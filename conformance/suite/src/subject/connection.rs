@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use proofmark_fakes::host::Host;
 use proofmark_protocol::message::{Event, FakeCall, push_error, push_request, push_result};
-use proofmark_protocol::{Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError};
+use proofmark_protocol::{
+    Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -60,7 +62,10 @@ struct Shared {
 
 impl Connection {
     /// Starts a process and says hello. The outer error means that nothing could be started.
-    pub(crate) async fn open(command: &SubjectCommand, patience: Patience) -> Result<Result<Self, (Fault, Vec<String>)>, StartError> {
+    pub(crate) async fn open(
+        command: &SubjectCommand,
+        patience: Patience,
+    ) -> Result<Result<Self, (Fault, Vec<String>)>, StartError> {
         let (process, stdin, stdout) = Process::start(command)?;
         let shared = Rc::new(Shared {
             out: RefCell::default(),
@@ -75,10 +80,14 @@ impl Connection {
         tokio::task::spawn_local(read_in(Rc::clone(&shared), stdout));
         let greeting = Hello {
             protocol: PROTOCOL,
-            harness: Party { name: "proofmark".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            harness: Party {
+                name: "proofmark".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
         };
         let stderr = Rc::clone(&process.stderr);
-        let mut connection = Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
+        let mut connection =
+            Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
         let said = connection.request("hello", &greeting, patience.start).await;
         match said.and_then(|answer| greeted(answer)) {
             Ok(hello) => {
@@ -96,7 +105,12 @@ impl Connection {
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) async fn request(&self, method: &str, params: &impl Serialize, patience: Duration) -> Result<Answer, Fault> {
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+        patience: Duration,
+    ) -> Result<Answer, Fault> {
         if let Some(fault) = self.shared.fault.borrow().clone() {
             return Err(fault);
         }
@@ -108,15 +122,22 @@ impl Connection {
         self.shared.filled.notify_one();
         match tokio::time::timeout(patience, receiver).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended())),
+            Ok(Err(_)) => {
+                Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended()))
+            }
             Err(_) => {
-                let fault = Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() };
+                let fault =
+                    Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() };
                 Err(self.shared.fail(fault))
             }
         }
     }
 
-    pub(crate) async fn call(&self, method: &str, params: &impl Serialize) -> Result<Answer, Fault> {
+    pub(crate) async fn call(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<Answer, Fault> {
         self.request(method, params, self.patience.call).await
     }
 
@@ -133,7 +154,11 @@ impl Connection {
     }
 
     pub(crate) fn stderr(&self) -> Vec<String> {
-        self.process.borrow().as_ref().map(|process| process.stderr.borrow().snapshot()).unwrap_or_default()
+        self.process
+            .borrow()
+            .as_ref()
+            .map(|process| process.stderr.borrow().snapshot())
+            .unwrap_or_default()
     }
 
     /// A closed pipe is told apart: did the process end, and how, or does it live on?
@@ -144,7 +169,8 @@ impl Connection {
         let Some(mut process) = self.process.borrow_mut().take() else {
             return fault;
         };
-        let refined = match tokio::time::timeout(Duration::from_millis(500), process.ended()).await {
+        let refined = match tokio::time::timeout(Duration::from_millis(500), process.ended()).await
+        {
             Ok(status) => Fault::Exited { status, during: during.clone() },
             Err(_) => fault,
         };
@@ -154,7 +180,10 @@ impl Connection {
 
     /// SIGKILL to the whole process group.
     pub(crate) async fn kill(&self) {
-        self.shared.fail(Fault::Exited { status: "on signal 9".to_owned(), during: "because the harness killed it".to_owned() });
+        self.shared.fail(Fault::Exited {
+            status: "on signal 9".to_owned(),
+            during: "because the harness killed it".to_owned(),
+        });
         let process = self.process.borrow_mut().take();
         if let Some(process) = process {
             process.kill().await;
@@ -221,8 +250,9 @@ impl Shared {
                 Ok(())
             }
             Incoming::Notification { method, params } if method == "event" => {
-                let event: Event = serde_json::from_value(params)
-                    .map_err(|fault| Fault::BadAnswer { to: "event".to_owned(), told: fault.to_string() })?;
+                let event: Event = serde_json::from_value(params).map_err(|fault| {
+                    Fault::BadAnswer { to: "event".to_owned(), told: fault.to_string() }
+                })?;
                 if let Some(session) = self.sessions.borrow().get(&event.session) {
                     session.events.borrow_mut().push(event.item);
                 }
@@ -244,7 +274,9 @@ impl Shared {
                 let _gone = sender.send(Ok(outcome));
                 Ok(())
             }
-            None if (0..self.next_id.get()).contains(&number) => Err(Fault::AnsweredTwice { id: number.to_string() }),
+            None if (0..self.next_id.get()).contains(&number) => {
+                Err(Fault::AnsweredTwice { id: number.to_string() })
+            }
             None => Err(Fault::UnknownId { id: number.to_string() }),
         }
     }
@@ -263,25 +295,41 @@ impl Shared {
 
     fn play(&self, method: &str, params: Value) -> Answer {
         if method != "fake" {
-            return Err(RpcError::new(RpcError::NOT_IMPLEMENTED, format!("the harness has no method `{method}`; a subject may send `fake`")));
+            return Err(RpcError::new(
+                RpcError::NOT_IMPLEMENTED,
+                format!("the harness has no method `{method}`; a subject may send `fake`"),
+            ));
         }
-        let call: FakeCall =
-            serde_json::from_value(params).map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))?;
+        let call: FakeCall = serde_json::from_value(params)
+            .map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))?;
         let sessions = self.sessions.borrow();
-        let session = sessions
-            .get(&call.session)
-            .ok_or_else(|| RpcError::new(RpcError::INVALID_PARAMS, format!("session `{}` is not open", call.session)))?;
+        let session = sessions.get(&call.session).ok_or_else(|| {
+            RpcError::new(
+                RpcError::INVALID_PARAMS,
+                format!("session `{}` is not open", call.session),
+            )
+        })?;
         let reply = session.fakes.borrow_mut().call(&call.fake, &call.method, &call.args);
         let answer = match reply {
             Ok(Ok(value)) => json!({"value": value}),
             Ok(Err(error)) => json!({"error": error}),
             Err(message) => {
                 let error = json!({"offered": false, "told": message});
-                session.asks.borrow_mut().push(Ask { fake: call.fake, method: call.method, args: call.args, answer: error });
+                session.asks.borrow_mut().push(Ask {
+                    fake: call.fake,
+                    method: call.method,
+                    args: call.args,
+                    answer: error,
+                });
                 return Err(RpcError::new(RpcError::INVALID_PARAMS, message));
             }
         };
-        session.asks.borrow_mut().push(Ask { fake: call.fake, method: call.method, args: call.args, answer: answer.clone() });
+        session.asks.borrow_mut().push(Ask {
+            fake: call.fake,
+            method: call.method,
+            args: call.args,
+            answer: answer.clone(),
+        });
         Ok(answer)
     }
 }

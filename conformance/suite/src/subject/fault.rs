@@ -9,33 +9,70 @@ use proofmark_protocol::{FrameError, MessageError, PROTOCOL};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The process ended while it was needed.
-    Exited { status: String, during: String },
+    Exited {
+        status: String,
+        during: String,
+    },
     /// A line on stdout is no message.
-    Garbage { told: String },
+    Garbage {
+        told: String,
+    },
     /// The last line has no end.
-    HalfALine { excerpt: String },
-    LineTooLong { limit: usize },
+    HalfALine {
+        excerpt: String,
+    },
+    LineTooLong {
+        limit: usize,
+    },
     /// An answer to a request that was never made.
-    UnknownId { id: String },
-    AnsweredTwice { id: String },
+    UnknownId {
+        id: String,
+    },
+    AnsweredTwice {
+        id: String,
+    },
     /// An answer that is a message, but not the one that the protocol asks for.
-    BadAnswer { to: String, told: String },
-    WrongVersion { spoken: u64 },
-    NoAnswer { to: String, after_ms: u128 },
+    BadAnswer {
+        to: String,
+        told: String,
+    },
+    WrongVersion {
+        spoken: u64,
+    },
+    NoAnswer {
+        to: String,
+        after_ms: u128,
+    },
     /// Stdout was closed, but the process lives on.
-    ClosedStdout { during: String },
+    ClosedStdout {
+        during: String,
+    },
     /// The pipe to stdin broke while the process lives on.
-    ClosedStdin { during: String },
+    ClosedStdin {
+        during: String,
+    },
     /// It went on after `shutdown` and had to be ended with a signal.
-    IgnoredShutdown { signal: &'static str },
+    IgnoredShutdown {
+        signal: &'static str,
+    },
     /// It left processes behind.
-    LeftProcesses { count: usize },
+    LeftProcesses {
+        count: usize,
+    },
     /// Two processes of it tell different things about themselves.
-    TwoFaces { told: String },
+    TwoFaces {
+        told: String,
+    },
     /// It crashed or fell silent with several cases under way, none of which does so alone.
-    OnlyTogether { fault: Box<Fault>, cases: usize },
+    OnlyTogether {
+        fault: Box<Fault>,
+        cases: usize,
+    },
     /// It did nothing but fail, so the remaining cases were not tried.
-    GaveUp { after: usize, last: Box<Fault> },
+    GaveUp {
+        after: usize,
+        last: Box<Fault>,
+    },
 }
 
 impl Fault {
@@ -93,33 +130,61 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited { status, during } => write!(f, "the subject ended {status} {during}"),
-            Self::Garbage { told } => write!(f, "the subject printed something that is no message: {told}"),
-            Self::HalfALine { excerpt } => {
-                write!(f, "the subject's output ended in the middle of a line: `{excerpt}`; every message ends with a newline")
+            Self::Garbage { told } => {
+                write!(f, "the subject printed something that is no message: {told}")
             }
-            Self::LineTooLong { limit } => write!(f, "the subject printed a line longer than {limit} bytes"),
-            Self::UnknownId { id } => write!(f, "the subject answered a request that was never made (id {id})"),
-            Self::AnsweredTwice { id } => write!(f, "the subject answered the same request twice (id {id})"),
-            Self::BadAnswer { to, told } => write!(f, "the subject's answer to `{to}` is not what the protocol asks for: {told}"),
+            Self::HalfALine { excerpt } => {
+                write!(
+                    f,
+                    "the subject's output ended in the middle of a line: `{excerpt}`; every message ends with a newline"
+                )
+            }
+            Self::LineTooLong { limit } => {
+                write!(f, "the subject printed a line longer than {limit} bytes")
+            }
+            Self::UnknownId { id } => {
+                write!(f, "the subject answered a request that was never made (id {id})")
+            }
+            Self::AnsweredTwice { id } => {
+                write!(f, "the subject answered the same request twice (id {id})")
+            }
+            Self::BadAnswer { to, told } => write!(
+                f,
+                "the subject's answer to `{to}` is not what the protocol asks for: {told}"
+            ),
             Self::WrongVersion { spoken } => {
                 write!(f, "the subject speaks protocol {spoken}; this harness speaks {PROTOCOL}")
             }
-            Self::NoAnswer { to, after_ms } => write!(f, "the subject did not answer `{to}` within {after_ms} ms"),
-            Self::ClosedStdout { during } => write!(f, "the subject closed its stdout {during}, but goes on running"),
-            Self::ClosedStdin { during } => write!(f, "the subject closed its stdin {during}, but goes on running"),
+            Self::NoAnswer { to, after_ms } => {
+                write!(f, "the subject did not answer `{to}` within {after_ms} ms")
+            }
+            Self::ClosedStdout { during } => {
+                write!(f, "the subject closed its stdout {during}, but goes on running")
+            }
+            Self::ClosedStdin { during } => {
+                write!(f, "the subject closed its stdin {during}, but goes on running")
+            }
             Self::IgnoredShutdown { signal } => {
-                write!(f, "the subject went on after `shutdown` and the end of its input; it took {signal} to end it")
+                write!(
+                    f,
+                    "the subject went on after `shutdown` and the end of its input; it took {signal} to end it"
+                )
             }
             Self::LeftProcesses { count } => {
                 write!(f, "the subject left {count} process(es) running; they were killed")
             }
-            Self::TwoFaces { told } => write!(f, "two processes of the subject answer `hello` differently: {told}"),
+            Self::TwoFaces { told } => {
+                write!(f, "two processes of the subject answer `hello` differently: {told}")
+            }
             Self::OnlyTogether { fault, cases } => write!(
                 f,
                 "{fault}, with {cases} case(s) under way; none of them does this alone, so no case is to blame, but the subject is"
             ),
             Self::GaveUp { after, last } => {
-                write!(f, "not tried: the subject had failed {after} times in a row without one answer; the last time: {last}")
+                write!(
+                    f,
+                    "not tried: the subject had failed {after} times in a row without one answer; the last time: {last}"
+                )
             }
         }
     }

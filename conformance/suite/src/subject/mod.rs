@@ -33,6 +33,10 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { start: Duration::from_secs(10), call: Duration::from_secs(10), end: Duration::from_secs(2) }
+        Self {
+            start: Duration::from_secs(10),
+            call: Duration::from_secs(10),
+            end: Duration::from_secs(2),
+        }
     }
 }

@@ -61,7 +61,9 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(command: &SubjectCommand) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
+    pub(super) fn start(
+        command: &SubjectCommand,
+    ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
         let failed = |fault| StartError { shown: command.shown.clone(), fault };
         let mut child = Command::new(&command.program)
             .args(&command.args)
