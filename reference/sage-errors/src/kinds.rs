@@ -73,7 +73,8 @@ impl Detail {
     }
 }
 
-/// `EVALIDATION`. There is always at least one detail.
+/// `EVALIDATION`. One that is built here has at least one detail; one that was told from outside may
+/// have none, since the text asks for an array and not for what is in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidationError {
     details: Vec<Detail>,
@@ -90,7 +91,12 @@ impl ValidationError {
         Self { details, common: Common::new(told.join("; ")) }
     }
 
-    /// What is wrong; never empty.
+    /// As somebody else told it.
+    pub(crate) fn told_with(details: Vec<Detail>, common: Common) -> Self {
+        Self { details, common }
+    }
+
+    /// What is wrong.
     pub fn details(&self) -> &[Detail] {
         &self.details
     }

@@ -28,10 +28,7 @@ impl SageError {
             "EVALIDATION" => {
                 let details = take.details();
                 take.finish(|common| {
-                    let mut details = details?.into_iter();
-                    let mut error = ValidationError::new(details.next()?, details);
-                    error.common = common;
-                    Some(Self::Validation(Box::new(error)))
+                    Some(Self::Validation(Box::new(ValidationError::told_with(details?, common))))
                 })
             }
             "EPERMISSION" => {
@@ -193,9 +190,6 @@ impl Take {
                 return None;
             }
         };
-        if items.is_empty() {
-            self.wrong.push(Detail::new("details", "is empty; it must say what is wrong"));
-        }
         let details = items.into_iter().enumerate();
         details.map(|(index, item)| self.detail(&format!("details[{index}]"), item)).collect()
     }

@@ -155,10 +155,13 @@ impl<'a, P: Processes> Stage<'a, P> {
             }
             Action::Kill { process } => {
                 self.seat(process).await?;
-                if let Some(seat) = self.seats.remove(process.as_str()) {
-                    seat.connection.kill().await;
+                match self.seats.remove(process.as_str()) {
+                    // What it did before it was killed still counts.
+                    Some(seat) => {
+                        seat.connection.kill().await.map_or(Ok(()), |fault| Err(Stop::Fault(fault)))
+                    }
+                    None => Ok(()),
                 }
-                Ok(())
             }
             Action::Write(given) => {
                 match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {

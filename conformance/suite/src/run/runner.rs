@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc;
 
 use proofmark_protocol::HelloReply;
@@ -87,8 +87,10 @@ pub(super) struct Shared<'a> {
     pub(super) next: AtomicUsize,
     /// For sessions and workspaces, so that no two have the same name.
     pub(super) numbers: AtomicU64,
-    /// Faults since the last case that ran to its end.
-    pub(super) barren: AtomicUsize,
+    /// Whether any case ran to its end.
+    pub(super) answered: AtomicBool,
+    /// How many calls went unanswered.
+    pub(super) silent: AtomicUsize,
 }
 
 /// Runs the cases against the subject and tells `on_event` what happens, on this thread.
@@ -115,7 +117,8 @@ pub fn run(
         scratch: scratch.path().to_owned(),
         next: AtomicUsize::new(0),
         numbers: AtomicU64::new(1),
-        barren: AtomicUsize::new(0),
+        answered: AtomicBool::new(false),
+        silent: AtomicUsize::new(0),
     };
     let (sender, events) = mpsc::channel();
     let mut tally = Tally::default();

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
+use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use proofmark_protocol::HelloReply;
 
@@ -23,8 +24,9 @@ use crate::verdict::{CaseResult, NotExercised, Verdict};
 
 /// So many starts in a row may fail before a subject is given up.
 const FAILED_STARTS: usize = 3;
-/// So many faults in a row, without a single answer, before a subject is given up.
-const BARREN_FAULTS: usize = 4;
+/// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
+/// One answer is enough to try every case to the end: giving up must not depend on their order.
+const SILENT_FAULTS: usize = 4;
 
 /// A case alone, or one of many.
 struct Bench<'a, 'b> {
@@ -160,7 +162,7 @@ impl<'a> Worker<'a> {
         )
         .await;
         if outcome.is_ok() {
-            self.run.barren.store(0, Ordering::Relaxed);
+            self.run.answered.store(true, Ordering::Relaxed);
         }
         outcome
     }
@@ -180,11 +182,13 @@ impl<'a> Worker<'a> {
             Err(fault) => connection.refine(fault).await,
         };
         let stderr = connection.stderr();
-        let barren = self.run.barren.fetch_add(1, Ordering::Relaxed) + 1;
-        if barren >= BARREN_FAULTS {
-            let last = Box::new(fault.clone());
-            *self.given_up.borrow_mut() =
-                Some((Fault::GaveUp { after: barren, last }, stderr.clone()));
+        if matches!(fault, Fault::NoAnswer { .. }) {
+            let silent = self.run.silent.fetch_add(1, Ordering::Relaxed) + 1;
+            if silent >= SILENT_FAULTS && !self.run.answered.load(Ordering::Relaxed) {
+                let last = Box::new(fault.clone());
+                *self.given_up.borrow_mut() =
+                    Some((Fault::GaveUp { after: SILENT_FAULTS, last }, stderr.clone()));
+            }
         }
         self.condemn(case, fault, stderr);
         self.drop_connection().await;
@@ -246,10 +250,12 @@ impl<'a> Worker<'a> {
     async fn end(&self) {
         let mut connections = std::mem::take(&mut *self.spares.borrow_mut());
         connections.extend(self.connection.borrow_mut().take());
-        for connection in connections {
-            if let Some(fault) = connection.shutdown().await {
-                (self.emit)(Event::Fault(fault));
-            }
+        for fault in join_all(connections.iter().map(|connection| connection.shutdown()))
+            .await
+            .into_iter()
+            .flatten()
+        {
+            (self.emit)(Event::Fault(fault));
         }
     }
 }

@@ -163,23 +163,28 @@ impl Connection {
 
     /// A closed pipe is told apart: did the process end, and how, or does it live on?
     pub(crate) async fn refine(&self, fault: Fault) -> Fault {
-        let (Fault::ClosedStdout { during } | Fault::ClosedStdin { during }) = &fault else {
-            return fault;
+        let (during, patience) = match &fault {
+            Fault::ClosedStdout { during } | Fault::ClosedStdin { during } => {
+                (during.clone(), Duration::from_millis(500))
+            }
+            // A child may hold stdout open when the subject itself is long gone.
+            Fault::NoAnswer { to, .. } => (format!("before it answered `{to}`"), Duration::ZERO),
+            _ => return fault,
         };
         let Some(mut process) = self.process.borrow_mut().take() else {
             return fault;
         };
-        let refined = match tokio::time::timeout(Duration::from_millis(500), process.ended()).await
-        {
-            Ok(status) => Fault::Exited { status, during: during.clone() },
+        let refined = match tokio::time::timeout(patience, process.ended()).await {
+            Ok(status) => Fault::Exited { status, during },
             Err(_) => fault,
         };
         *self.process.borrow_mut() = Some(process);
         refined
     }
 
-    /// SIGKILL to the whole process group.
-    pub(crate) async fn kill(&self) {
+    /// SIGKILL to the whole process group. Tells the fault that it had before, if any.
+    pub(crate) async fn kill(&self) -> Option<Fault> {
+        let before = self.shared.fault.borrow().clone();
         self.shared.fail(Fault::Exited {
             status: "on signal 9".to_owned(),
             during: "because the harness killed it".to_owned(),
@@ -188,6 +193,7 @@ impl Connection {
         if let Some(process) = process {
             process.kill().await;
         }
+        before
     }
 
     /// `shutdown`, end of input, and away; tells what the subject should not have done.

@@ -68,7 +68,7 @@ pub enum Fault {
         fault: Box<Fault>,
         cases: usize,
     },
-    /// It did nothing but fail, so the remaining cases were not tried.
+    /// It never answered a single call, so the remaining cases were not tried.
     GaveUp {
         after: usize,
         last: Box<Fault>,

@@ -25,11 +25,11 @@ pub fn kill_all() -> usize {
             if children.is_empty() {
                 break;
             }
-            for (pid, alive) in children {
-                if alive && kill_process(pid, Signal::KILL).is_ok() {
+            for child in children {
+                if child.runs && kill_process(child.pid, Signal::KILL).is_ok() {
                     killed += 1;
                 }
-                let _gone = waitpid(Some(pid), WaitOptions::empty());
+                let _gone = waitpid(Some(child.pid), WaitOptions::empty());
             }
         }
         killed
@@ -38,28 +38,56 @@ pub fn kill_all() -> usize {
     0
 }
 
+/// How many processes of a group run; those that have ended and wait to be reaped do not count.
+pub(super) fn alive_in_group(group: rustix::process::Pid) -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        // The common case: the group is empty, and nothing has to be searched.
+        if rustix::process::test_kill_process_group(group).is_err() {
+            return 0;
+        }
+        linux::processes()
+            .filter(|process| process.group == group.as_raw_nonzero().get() && process.runs)
+            .count()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        usize::from(rustix::process::test_kill_process_group(group).is_ok())
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
 
     use rustix::process::{Pid, getpid};
 
-    /// Children of this process, and whether each still runs (a zombie does not).
-    pub(super) fn children() -> Vec<(Pid, bool)> {
-        let me = getpid().as_raw_nonzero().get();
-        let Ok(entries) = fs::read_dir("/proc") else {
-            return Vec::new();
-        };
-        entries
-            .flatten()
-            .filter_map(|entry| {
-                let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-                let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-                // `pid (name) state ppid …`; the name may hold anything, so from its end.
-                let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-                let (state, parent) = (fields.next()?, fields.next()?.parse::<i32>().ok()?);
-                (parent == me).then_some((pid, state != "Z"))
+    pub(super) struct Seen {
+        pub(super) pid: Pid,
+        pub(super) runs: bool,
+        parent: i32,
+        pub(super) group: i32,
+    }
+
+    /// Every process that can be seen.
+    pub(super) fn processes() -> impl Iterator<Item = Seen> {
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+            let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            // `pid (name) state parent group …`; the name may hold anything, so from its end.
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+            let (state, parent, group) = (fields.next()?, fields.next()?, fields.next()?);
+            Some(Seen {
+                pid,
+                runs: state != "Z",
+                parent: parent.parse().ok()?,
+                group: group.parse().ok()?,
             })
-            .collect()
+        })
+    }
+
+    pub(super) fn children() -> Vec<Seen> {
+        let me = getpid().as_raw_nonzero().get();
+        processes().filter(|process| process.parent == me).collect()
     }
 }

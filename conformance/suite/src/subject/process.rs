@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::{Fault, SubjectCommand};
+use super::{Fault, SubjectCommand, orphans};
 
 /// The subject could not even be started: nothing about it can be determined.
 #[derive(Debug, thiserror::Error)]
@@ -115,11 +115,24 @@ impl Process {
                 self.ended().await;
             }
         }
-        // The leader is gone; whoever still answers to its group was left behind.
-        if self.signal(rustix::process::Signal::KILL) && fault.is_none() {
-            fault = Some(Fault::LeftProcesses { count: 1 });
+        let left = self.left_behind(patience).await;
+        self.signal(rustix::process::Signal::KILL);
+        fault.or((left > 0).then_some(Fault::LeftProcesses { count: left }))
+    }
+}
+
+impl Process {
+    /// How many of its group live on after it. Those that are about to end get the time to.
+    async fn left_behind(&self, patience: Duration) -> usize {
+        let Some(group) = self.group else { return 0 };
+        let deadline = tokio::time::Instant::now() + patience.min(Duration::from_millis(500));
+        loop {
+            let left = orphans::alive_in_group(group);
+            if left == 0 || tokio::time::Instant::now() >= deadline {
+                return left;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        fault
     }
 }
 
