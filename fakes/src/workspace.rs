@@ -32,24 +32,32 @@ pub struct TempWorkspace {
 }
 
 impl TempWorkspace {
-    /// An empty workspace, in a temporary folder whose name begins with `prefix`.
+    /// An empty workspace, in the system's temporary folder, in a folder whose name begins with
+    /// `prefix`.
     ///
     /// # Errors
     /// `EVALIDATION` when `prefix` cannot begin a name, `EIO` when the folder cannot be made.
     pub fn new(prefix: &str) -> Result<Self, SageError> {
+        Self::new_in(&std::env::temp_dir(), prefix)
+    }
+
+    /// The same in the folder `parent`. On a file system in memory a workspace costs a tenth.
+    pub fn new_in(parent: &Path, prefix: &str) -> Result<Self, SageError> {
         if prefix.contains(['/', '\0']) {
             let detail = Detail::new("prefix", "must be part of a name, without `/`");
             return Err(SageError::validation(detail.received(prefix)));
         }
         let made = || {
-            let base = tempfile::Builder::new().prefix(prefix).tempdir()?;
+            let base = tempfile::Builder::new().prefix(prefix).tempdir_in(parent)?;
             let dir = Dir::open_ambient_dir(base.path(), ambient_authority())?;
             dir.create_dir("workspace")?;
             dir.create_dir("outside")?;
             let root = base.path().join("workspace");
             Ok(Self { base: Some(base), dir, root })
         };
-        made().map_err(|error: io::Error| SageError::io("create workspace", prefix, &error))
+        made().map_err(|error: io::Error| {
+            SageError::io("create workspace", parent.display().to_string(), &error)
+        })
     }
 
     /// The workspace's own path, to be given to a subject.

@@ -235,3 +235,13 @@ fn a_prefix_is_part_of_the_name() {
     }
     assert_eq!(system_code(TempWorkspace::new(&"x".repeat(300))), "ENAMETOOLONG");
 }
+
+#[test]
+fn it_is_made_where_it_should_be() {
+    let parent = tempfile::tempdir().unwrap();
+    let ws = TempWorkspace::new_in(parent.path(), "w").unwrap();
+    assert!(ws.root().starts_with(parent.path()));
+    ws.close().unwrap();
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    assert_eq!(system_code(TempWorkspace::new_in(&parent.path().join("gone"), "w")), "ENOENT");
+}

@@ -24,9 +24,9 @@ impl Common {
         &self.extra
     }
 
-    /// The caller has made sure that no name is taken by the error itself.
-    pub(crate) fn with(message: &str, cause: Option<Value>, extra: Map<String, Value>) -> Self {
-        Self { message: message.to_owned(), cause, extra }
+    /// The caller adds the message, and has made sure that no name is one of the error's own.
+    pub(crate) fn with_extra(extra: Map<String, Value>) -> Self {
+        Self { message: String::new(), cause: None, extra }
     }
 }
 

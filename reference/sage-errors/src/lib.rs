@@ -52,7 +52,7 @@ pub use kinds::{
 
 use std::fmt;
 
-use sage_utils::TypedError;
+use sage_utils::{CanonicalError, TypedError};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value, json};
 
@@ -258,6 +258,13 @@ impl From<&SageError> for TypedError {
 impl From<SageError> for TypedError {
     fn from(error: SageError) -> Self {
         Self::from(&error)
+    }
+}
+
+/// A text without a canonical form is a bad argument, by the name `json`.
+impl From<CanonicalError> for SageError {
+    fn from(error: CanonicalError) -> Self {
+        Self::validation(Detail::new("json", error.to_string()))
     }
 }
 

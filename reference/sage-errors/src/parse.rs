@@ -241,7 +241,7 @@ impl Take {
         }
         match SageError::validation_of(self.wrong) {
             Some(refusal) => Err(refusal),
-            None => Ok(build(Common::with("", None, self.properties))
+            None => Ok(build(Common::with_extra(self.properties))
                 .expect("a property is absent only where something was noted as wrong")),
         }
     }

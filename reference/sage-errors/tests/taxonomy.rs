@@ -279,6 +279,13 @@ fn a_failure_without_a_code_has_no_cause() {
     assert!(error.message().contains("odd"));
 }
 
+#[test]
+fn a_text_without_a_canonical_form_is_a_bad_argument() {
+    let refusal = SageError::from(sage_utils::canonical_json_of_text("1e400").unwrap_err());
+    assert_eq!(refusal.code(), "EVALIDATION");
+    assert_eq!(refusal.to_json()["details"][0]["field"], "json");
+}
+
 proptest! {
     /// Nothing makes it panic, and what it accepts it gives back whole.
     #[test]

@@ -21,7 +21,7 @@ pub trait Random: Send + Sync {
     /// A random integer.
     fn int(&self) -> Result<i64, TypedError>;
 
-    /// A random number from 0 up to, but not including, 1.
+    /// A random number between 0 and 1.
     fn float(&self) -> Result<f64, TypedError>;
 }
 

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// An error with a code for machines and a message for people.
 ///
@@ -51,9 +51,11 @@ impl TypedError {
     /// `EVALIDATION`, naming the first property that would hide one of [`Self::OWN_MEMBERS`].
     pub fn with_properties(mut self, properties: Map<String, Value>) -> Result<Self, Self> {
         if let Some(name) = Self::OWN_MEMBERS.iter().find(|name| properties.contains_key(**name)) {
-            let message =
-                format!("property `{name}` would hide the error's own `{name}`; name it otherwise");
-            return Err(err("EVALIDATION", message, None));
+            let reason = format!("would hide the error's own `{name}`; name it otherwise");
+            let mut refusal = err("EVALIDATION", format!("property `{name}` {reason}"), None);
+            let details = json!([{ "field": name, "reason": reason }]);
+            refusal.0.properties.insert("details".to_owned(), details);
+            return Err(refusal);
         }
         self.0.properties.extend(properties);
         Ok(self)

@@ -82,5 +82,5 @@ fn a_property_cannot_hide_a_member_of_the_error(#[case] name: &str) {
     let properties = Map::from_iter([(name.to_owned(), json!("x"))]);
     let refusal = err("X", "y", None).with_properties(properties).unwrap_err();
     assert_eq!(refusal.code(), "EVALIDATION");
-    assert!(refusal.message().contains(&format!("`{name}`")), "{refusal}");
+    assert_eq!(refusal.properties()["details"][0]["field"], name);
 }
