@@ -231,6 +231,19 @@ mod tests {
         assert_eq!(disk.text(), expect);
     }
 
+    #[rstest]
+    #[case::the_last_of_two_counts("\"eventId\":\"other\",\"eventId\":\"ID\"", false)]
+    #[case::the_first_of_two_does_not("\"eventId\":\"ID\",\"eventId\":\"other\"", true)]
+    #[case::no_string("\"eventId\":[\"ID\"]", true)]
+    #[case::null("\"eventId\":null", true)]
+    #[case::deeper("\"x\":{\"eventId\":\"ID\"}", true)]
+    fn an_odd_id_is_compared_as_it_is_read(#[case] members: &str, #[case] appended: bool) {
+        let before = format!("{{{}}}\n", members.replace("ID", entry(1).id()));
+        let disk = Disk::holding(&before);
+        disk.append(&entry(1), PLAIN).unwrap();
+        assert_eq!(disk.text() != before, appended);
+    }
+
     #[test]
     fn an_id_in_escapes_is_the_same_id() {
         let escaped: String =

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memmem};
 use sage_errors::{Detail, SageError};
 use sage_utils::{sha256, write_canonical};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::scan::AnyObject;
@@ -44,11 +43,18 @@ impl Event {
         Value::Object(self.members())
     }
 
-    /// Whether the event's `eventId` is `id`. Most often a look at the text is enough to say no.
+    /// Whether the event's `eventId` is `id`.
     pub(crate) fn has_id(&self, id: &str) -> bool {
-        let bytes = self.0.as_bytes();
-        (memmem::find(bytes, id.as_bytes()).is_some() || memchr(b'\\', bytes).is_some())
-            && self.members().get("eventId").and_then(Value::as_str) == Some(id)
+        /// Enough of nearly every event; what it refuses is an odd one.
+        #[derive(Deserialize)]
+        struct Identified<'a> {
+            #[serde(rename = "eventId", borrow)]
+            event_id: Option<Cow<'a, str>>,
+        }
+        match serde_json::from_str::<Identified<'_>>(&self.0) {
+            Ok(found) => found.event_id.as_deref() == Some(id),
+            Err(_) => self.members().get("eventId").and_then(Value::as_str) == Some(id),
+        }
     }
 }
 

@@ -91,15 +91,13 @@ impl Chronicle {
         let (path, entry) = check_append(path, event, rule)?;
         let (locked, len) = self.lock(&path, lock_timeout_ms)?;
         let how = How { drop_repeat: rule == IdRule::Computed, durable: self.options.durable };
-        let result = match how.durable && len == 0 {
+        let fail = |error: io::Error| failure(&path, "write", &error);
+        if how.durable && len == 0 {
             // Before the first event and not after it, so that whoever finds an event in the file
             // may rely on the folders.
-            true => self.sync_folders(&path),
-            false => Ok(()),
-        };
-        result
-            .and_then(|()| append(&locked.file, len, &entry, how))
-            .map_err(|error| failure(&path, "write", &error))
+            self.sync_folders(&path).map_err(fail)?;
+        }
+        append(&locked.file, len, &entry, how).map_err(fail)
     }
 
     /// The locked file and its length.
