@@ -10,7 +10,9 @@ const PAGE: &str = include_str!("../../guide/protocol.md");
 fn adapter() -> Adapter<String> {
     Adapter::new("my-sage", "1.4.0", "rust", |open| Ok(open.clock.start.clone()))
         .claims("sage.utils")
-        .on("utils.clock.now", async |context: Context<String>, _| Ok(context.state().as_str().into()))
+        .on("utils.clock.now", async |context: Context<String>, _| {
+            Ok(context.state().as_str().into())
+        })
         .on("utils.secrets.get", async |context: Context<String>, args| {
             context.ask("secrets", "get", json!({ "key": args["key"] })).await
         })
@@ -51,7 +53,8 @@ async fn the_worked_exchange_is_what_happens() {
 
 #[test]
 fn every_line_of_the_exchange_is_a_message() {
-    for line in PAGE.lines().filter_map(|line| line.strip_prefix("→ ").or(line.strip_prefix("← "))) {
+    for line in PAGE.lines().filter_map(|line| line.strip_prefix("→ ").or(line.strip_prefix("← ")))
+    {
         Incoming::parse(line.as_bytes()).unwrap();
     }
 }
