@@ -1,5 +1,7 @@
 //! The program as its users start it: output, exit codes, and what it says about bad input.
 
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
 mod common;
 
 use std::fs;

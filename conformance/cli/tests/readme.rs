@@ -1,5 +1,7 @@
 //! The README, followed literally: its adapter runs, and its commands do what they say.
 
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
 mod common;
 
 use std::process::Command;

@@ -89,7 +89,7 @@ impl Connection {
         let mut connection =
             Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
         let said = connection.request("hello", &greeting, patience.start).await;
-        match said.and_then(|answer| greeted(answer)) {
+        match said.and_then(greeted) {
             Ok(hello) => {
                 connection.hello = hello;
                 connection.shared.during.set("while it was needed");
