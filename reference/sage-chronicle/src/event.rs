@@ -7,7 +7,7 @@ use sage_utils::{sha256, write_canonical};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::rules::check;
+use crate::rules::{check, member};
 use crate::scan::AnyObject;
 
 /// An event as it is read back: the text of a JSON object, checked, with its members in the order of
@@ -96,8 +96,10 @@ impl Entry {
         if let Some(error) = SageError::validation_of(check(event, rule)) {
             return Err(error);
         }
-        let id = match (rule, event.get(EVENT_ID)) {
+        let given = event.as_object().and_then(|members| member(members, EVENT_ID));
+        let id = match (rule, given) {
             (IdRule::Given, Some(Value::String(id))) => id.clone(),
+            (_, None) => hash(event),
             _ => event_id(event),
         };
         let mut line = Vec::with_capacity(512);

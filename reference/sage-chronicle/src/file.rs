@@ -146,6 +146,8 @@ impl Chronicle {
     ///
     /// The file was inside the workspace when it was opened. With no link on the way to it now, it
     /// still is; a way with links is left to those who open it, for they know where links may lead.
+    /// Who moves folders between these looks is as one who moves a file while it is written to: the
+    /// event goes into the file that was the chronicle, and into no other.
     fn relock(&self, path: &ChroniclePath, kept: Kept) -> Option<Held> {
         let Kept { file, identity, last } = kept;
         let locked = Locked::take_free(file, identity.id)?;

@@ -140,7 +140,7 @@ fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
 
 /// The member of that name. Objects here are small, and looking through a small one is quicker than
 /// hashing the name.
-fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(crate) fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
