@@ -116,6 +116,10 @@ pub enum Action {
     Kill {
         process: String,
     },
+    /// Closes the session in a process; the next step that names the process opens a new one.
+    Close {
+        process: String,
+    },
     Write(BTreeMap<String, FileGiven>),
     Leaves(BTreeMap<String, FileExpected>),
 }
@@ -162,7 +166,9 @@ impl Case {
         self.steps.iter().flat_map(|step| match &step.action {
             Action::Call(call) => std::slice::from_ref(call),
             Action::Together(calls) => calls.as_slice(),
-            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &[],
+            Action::Kill { .. } | Action::Close { .. } | Action::Write(_) | Action::Leaves(_) => {
+                &[]
+            }
         })
     }
 }

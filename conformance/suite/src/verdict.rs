@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::ledger::{Basis, Contract, Requirement};
 use crate::matcher::Difference;
+use crate::problem::did_you_mean;
 use crate::subject::Fault;
 use crate::subject::connection::Ask;
 use crate::suite::Suite;
@@ -147,6 +148,8 @@ pub struct RunOutcome {
     pub results: Vec<CaseResult>,
     /// Faults that no single case is to blame for.
     pub faults: Vec<Fault>,
+    /// How many cases were too slow in company but not alone. No verdict depends on it.
+    pub late: usize,
     /// The run was interrupted: what is missing was not tried.
     pub interrupted: bool,
 }
@@ -156,6 +159,31 @@ impl RunOutcome {
     pub fn all_passed(&self) -> bool {
         self.faults.is_empty()
             && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+    }
+
+    /// What the subject said of itself that this suite knows nothing of: perhaps a slip of the pen.
+    pub fn unknown_claims(&self, suite: &Suite) -> Vec<String> {
+        let Some(subject) = &self.subject else { return Vec::new() };
+        let contracts = || suite.contracts.iter().map(|contract| contract.id.as_str());
+        let hooks = || {
+            suite.contracts.iter().flat_map(|contract| contract.hooks.keys()).map(String::as_str)
+        };
+        let mut unknown = Vec::new();
+        for claimed in
+            subject.contracts.iter().filter(|claimed| !contracts().any(|id| id == *claimed))
+        {
+            let hint = did_you_mean(claimed, contracts());
+            unknown.push(format!(
+                "the subject claims `{claimed}`, which this suite does not have{hint}"
+            ));
+        }
+        for hook in subject.hooks.iter().filter(|hook| !hooks().any(|id| id == *hook)) {
+            let hint = did_you_mean(hook, hooks());
+            unknown.push(format!(
+                "the subject offers the hook `{hook}`, which this suite does not use{hint}"
+            ));
+        }
+        unknown
     }
 
     /// Judges every contract that the run touched.

@@ -189,7 +189,10 @@ impl CaseLint<'_> {
                     targets.extend(files.values());
                 }
                 Action::Leaves(files) => paths.extend(files.keys()),
-                Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
+                Action::Call(_)
+                | Action::Together(_)
+                | Action::Kill { .. }
+                | Action::Close { .. } => {}
             }
         }
         if !paths.is_empty() && !self.contract.workspace {

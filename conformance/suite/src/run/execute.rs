@@ -29,14 +29,21 @@ pub(super) trait Processes {
     fn give_back(&self, spare: Rc<Connection>);
 }
 
-/// Runs a case. `Err` is a fault of a process, for which this case may or may not be to blame.
+/// A process faulted while a case was under way, for which the case may or may not be to blame.
+pub(super) struct Faulted {
+    pub(super) fault: Fault,
+    /// The failure that it is if the case is to blame.
+    pub(super) failure: Box<Failure>,
+}
+
+/// Runs a case.
 pub(super) async fn execute<P: Processes>(
     case: &Case,
     contract: &Contract,
     processes: &P,
     scratch: &Path,
     number: u64,
-) -> Result<Verdict, Fault> {
+) -> Result<Verdict, Faulted> {
     let workspace = match contract.workspace.then(|| prepare(case, scratch, number)).transpose() {
         Ok(workspace) => workspace,
         // The harness's own folder: the subject has not been asked anything yet.
@@ -55,18 +62,19 @@ pub(super) async fn execute<P: Processes>(
     };
     let mut failure = None;
     for step in &case.steps {
-        if let Err(stop) = stage.step(step).await {
-            match stop {
-                Stop::Failure(found) => failure = Some(found),
-                Stop::Fault(fault) => return Err(fault),
-            }
-            break;
+        match stage.step(step).await {
+            Ok(()) => continue,
+            Err(Stop::Failure(found)) => failure = Some(found),
+            Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step))),
         }
+        break;
     }
-    let closed = stage.close().await?;
-    let failure = failure.or(closed).map(|found| stage.explain(found));
-    Ok(match failure {
-        Some(failure) => Verdict::Failed { failure },
+    let closed = match stage.close().await {
+        Ok(closed) => closed,
+        Err(fault) => return Err(stage.faulted(fault, None)),
+    };
+    Ok(match failure.or(closed) {
+        Some(failure) => Verdict::Failed { failure: stage.explain(failure) },
         None => Verdict::Passed,
     })
 }
@@ -158,6 +166,13 @@ impl<'a, P: Processes> Stage<'a, P> {
                     None => Ok(()),
                 }
             }
+            Action::Close { process } => match self.seats.remove(process.as_str()) {
+                Some(seat) => match self.leave(seat).await? {
+                    Some(failure) => Err(Stop::Failure(failure)),
+                    None => Ok(()),
+                },
+                None => Ok(()),
+            },
             Action::Write(given) => {
                 match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
                     Some(Err(fault)) => {
@@ -210,7 +225,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             fakes: given.fakes.keys().cloned().collect(),
         };
         connection.attach(&self.session, Rc::clone(&host));
-        let answer = connection.call("open", &open).await?;
+        let answer = connection.call("open", "open", &open).await?;
         self.seats.insert(process, Seat { connection, host, shared });
         match answer {
             Ok(_) => Ok(()),
@@ -225,7 +240,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         // Borrowed, so that large arguments are written once and never copied.
         let params =
             CallRef { session: &self.session, operation: &call.operation, args: &call.args };
-        seat.connection.call("call", &params).await
+        seat.connection.call(&call.operation, "call", &params).await
     }
 
     fn judge(
@@ -294,6 +309,22 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
+    /// What is known when a process faults. Its sessions are lost: a late word of them counts no more.
+    fn faulted(&mut self, fault: Fault, step: Option<&Step>) -> Faulted {
+        for seat in std::mem::take(&mut self.seats).into_values() {
+            self.asks.append(&mut seat.host.asks.borrow_mut());
+            seat.connection.detach(&self.session);
+        }
+        let mut failure = match step {
+            Some(step) => at_step(step, fault.code(), fault.to_string()),
+            None => self.refused(fault.code(), fault.to_string()),
+        };
+        if let Some(Action::Call(call)) = step.map(|step| &step.action) {
+            failure.call = Some(seen(call));
+        }
+        Faulted { failure: self.explain(Box::new(failure)), fault }
+    }
+
     /// A failure of the case as a whole.
     fn refused(&self, reason: &str, told: String) -> Failure {
         bare(reason, told, &self.case.at)
@@ -302,18 +333,23 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// Closes every session and gives the spare processes back.
     async fn close(&mut self) -> Result<Option<Box<Failure>>, Fault> {
         let mut refused = None;
-        for seat in std::mem::take(&mut self.seats).into_values() {
-            let answer =
-                seat.connection.call("close", &Close { session: self.session.clone() }).await?;
-            self.asks.append(&mut seat.host.asks.borrow_mut());
-            seat.connection.detach(&self.session);
-            if let Err(error) = answer {
-                let told = format!("the adapter refused `close`: {error}");
-                refused = Some(Box::new(self.refused("adapter-error", told)));
-            }
-            if !seat.shared {
-                self.processes.give_back(seat.connection);
-            }
+        while let Some((_, seat)) = self.seats.pop_first() {
+            refused = self.leave(seat).await?.or(refused);
+        }
+        Ok(refused)
+    }
+
+    /// Closes one session.
+    async fn leave(&mut self, seat: Seat) -> Result<Option<Box<Failure>>, Fault> {
+        let close = Close { session: self.session.clone() };
+        let answer = seat.connection.call("close", "close", &close).await;
+        self.asks.append(&mut seat.host.asks.borrow_mut());
+        seat.connection.detach(&self.session);
+        let refused = answer?.err().map(|error| {
+            Box::new(self.refused("adapter-error", format!("the adapter refused `close`: {error}")))
+        });
+        if !seat.shared {
+            self.processes.give_back(seat.connection);
         }
         Ok(refused)
     }

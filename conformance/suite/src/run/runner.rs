@@ -46,6 +46,10 @@ pub enum Event {
     /// A fault that no single case is to blame for.
     Fault(Fault),
     CannotStart(StartError),
+    /// Cases were not answered in time in company, but were when they ran alone.
+    Late {
+        cases: usize,
+    },
 }
 
 /// Why a run could not take place.
@@ -188,6 +192,7 @@ struct Tally {
     results: BTreeMap<String, CaseResult>,
     faults: Vec<Fault>,
     cannot_start: Option<StartError>,
+    late: usize,
 }
 
 impl Tally {
@@ -206,6 +211,7 @@ impl Tally {
             }
             Event::Fault(fault) => self.faults.push(fault),
             Event::CannotStart(fault) => self.cannot_start = Some(fault),
+            Event::Late { cases } => self.late += cases,
         }
     }
 
@@ -219,6 +225,7 @@ impl Tally {
             subject: self.subject,
             results: self.results.into_values().collect(),
             faults: self.faults,
+            late: self.late,
             interrupted,
         })
     }

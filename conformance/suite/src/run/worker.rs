@@ -1,34 +1,35 @@
 //! One worker: a thread with a process of the subject and a window of cases in flight.
 //!
 //! When a process faults, nobody can tell which of the cases in flight is to blame. Each of them runs
-//! again, alone in a fresh process, and that run decides. So a verdict does not depend on the window,
-//! the order or the number of workers.
+//! again at the end, alone in a fresh process, and that run decides. So a verdict does not depend on
+//! the window, the order or the number of workers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use futures::StreamExt as _;
 use futures::future::join_all;
-use futures::stream::FuturesUnordered;
+use futures::stream::{self, FuturesUnordered};
 use proofmark_protocol::HelloReply;
 
-use super::execute::{Processes, bare, execute};
+use super::execute::{Faulted, Processes, bare, execute};
 use super::runner::{Event, Shared};
 use crate::case::Case;
 use crate::ledger::Contract;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
-use crate::verdict::{CaseResult, NotExercised, Verdict};
+use crate::verdict::{CaseResult, Failure, NotExercised, Verdict};
 
 /// So many starts in a row may fail before a subject is given up.
 const FAILED_STARTS: usize = 3;
 /// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
 /// One answer is enough to try every case to the end: giving up must not depend on their order.
 const SILENT_FAULTS: usize = 4;
+/// So many cases run alone at a time, each in its own process: most of them wait for a time limit.
+const ALONE_AT_A_TIME: usize = 4;
 
-/// A case alone, or one of many.
+/// What a case runs on.
 struct Bench<'a, 'b> {
     worker: &'b Worker<'a>,
     shared: Rc<Connection>,
@@ -44,12 +45,11 @@ pub(super) struct Worker<'a> {
     given_up: RefCell<Option<(Fault, Vec<String>)>>,
 }
 
-/// Cases that were in flight when a process faulted.
-struct Suspects<'a> {
-    waiting: VecDeque<&'a Case>,
+/// A case that was in flight when its process faulted, or that was not answered in time.
+struct Suspect<'a> {
+    case: &'a Case,
     fault: Fault,
-    count: usize,
-    guilty: bool,
+    connection: Rc<Connection>,
 }
 
 impl<'a> Worker<'a> {
@@ -65,57 +65,61 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) async fn work(&self) {
-        let mut flights = FuturesUnordered::new();
-        let mut suspects: Option<Suspects<'a>> = None;
-        // A single case is always alone.
+        let suspects = self.work_in_company().await;
+        self.end().await;
+        self.try_alone(suspects).await;
+        self.end().await;
+        // A single case has no company.
+        while let Some(case) = self.next() {
+            self.alone(case).await;
+            self.end().await;
+        }
+    }
+
+    /// Runs cases as long as there are any, many at a time. Gives those that faulted.
+    async fn work_in_company(&self) -> Vec<Suspect<'a>> {
         let window = if self.run.cases.len() == 1 { 0 } else { self.run.options.window.max(1) };
+        let mut flights = FuturesUnordered::new();
+        let mut suspects = Vec::new();
         loop {
-            while suspects.is_none() && flights.len() < window {
+            while flights.len() < window {
                 let Some(case) = self.next() else { break };
                 if let Some(connection) = self.admit(case).await {
-                    flights.push(async move { (case, self.fly(case, connection).await) });
+                    flights
+                        .push(async move { (case, self.fly(case, &connection).await, connection) });
                 }
             }
-            if let Some((case, outcome)) = flights.next().await {
-                match outcome {
-                    Ok(verdict) => self.decide(case, verdict),
-                    Err(fault) => {
-                        let suspects = suspects.get_or_insert_with(|| Suspects {
-                            waiting: VecDeque::new(),
-                            fault,
-                            count: 0,
-                            guilty: false,
-                        });
-                        suspects.waiting.push_back(case);
-                        suspects.count += 1;
-                    }
+            match flights.next().await {
+                Some((case, Ok(verdict), _)) => self.decide(case, verdict),
+                Some((case, Err(faulted), connection)) => {
+                    suspects.push(Suspect { case, fault: faulted.fault, connection });
                 }
-                continue;
-            }
-            if let Some(current) = &mut suspects {
-                self.drop_connection().await;
-                match current.waiting.pop_front() {
-                    Some(case) => current.guilty |= self.alone(case).await,
-                    None => {
-                        if !current.guilty {
-                            (self.emit)(Event::Fault(Fault::OnlyTogether {
-                                fault: Box::new(current.fault.clone()),
-                                cases: current.count,
-                            }));
-                        }
-                        suspects = None;
-                    }
-                }
-                continue;
-            }
-            match self.next() {
-                Some(case) => {
-                    self.alone(case).await;
-                }
-                None => break,
+                None => return suspects,
             }
         }
-        self.end().await;
+    }
+
+    /// Runs each suspect alone. If all that were in flight with it pass alone, the fault belongs to
+    /// nobody but the run.
+    async fn try_alone(&self, suspects: Vec<Suspect<'a>>) {
+        let tried =
+            stream::iter(suspects).map(async |suspect| (self.alone(suspect.case).await, suspect));
+        let mut tried: Vec<(bool, Suspect<'a>)> =
+            tried.buffer_unordered(ALONE_AT_A_TIME).collect().await;
+        while let Some((guilty, Suspect { fault, connection, .. })) = tried.pop() {
+            let company: Vec<_> = tried
+                .extract_if(.., |(_, other)| Rc::ptr_eq(&other.connection, &connection))
+                .collect();
+            if guilty || company.iter().any(|(guilty, _)| *guilty) {
+                continue;
+            }
+            let cases = company.len() + 1;
+            (self.emit)(match fault {
+                // A machine may be slow; no case asserts how long anything takes.
+                Fault::NoAnswer { .. } => Event::Late { cases },
+                fault => Event::Fault(Fault::OnlyTogether { fault: Box::new(fault), cases }),
+            });
+        }
     }
 
     fn next(&self) -> Option<&'a Case> {
@@ -138,29 +142,21 @@ impl<'a> Worker<'a> {
                 None => Some(connection),
             },
             Err((fault, stderr)) => {
-                self.condemn(case, fault, stderr);
+                self.condemn(case, &fault, stderr);
                 None
             }
         }
     }
 
-    fn condemn(&self, case: &Case, fault: Fault, stderr: Vec<String>) {
-        let mut failure = bare(fault.code(), fault.to_string(), &case.at);
-        failure.stderr = stderr;
+    fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
+        let failure = Failure { stderr, ..bare(fault.code(), fault.to_string(), &case.at) };
         self.decide(case, Verdict::Failed { failure: Box::new(failure) });
     }
 
-    async fn fly(&self, case: &'a Case, shared: Rc<Connection>) -> Result<Verdict, Fault> {
-        let contract = self.contract(case);
+    async fn fly(&self, case: &'a Case, connection: &Rc<Connection>) -> Result<Verdict, Faulted> {
         let number = self.run.numbers.fetch_add(1, Ordering::Relaxed);
-        let outcome = execute(
-            case,
-            contract,
-            &Bench { worker: self, shared: Rc::clone(&shared) },
-            &self.run.scratch,
-            number,
-        )
-        .await;
+        let bench = Bench { worker: self, shared: Rc::clone(connection) };
+        let outcome = execute(case, self.contract(case), &bench, &self.run.scratch, number).await;
         if outcome.is_ok() {
             self.run.answered.store(true, Ordering::Relaxed);
         }
@@ -173,26 +169,52 @@ impl<'a> Worker<'a> {
 
     /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
     async fn alone(&self, case: &'a Case) -> bool {
-        let Some(connection) = self.admit(case).await else { return true };
-        let fault = match self.fly(case, Rc::clone(&connection)).await {
+        let started = match self.given_up.borrow().clone() {
+            Some(given_up) => Err(given_up),
+            None => self.start().await,
+        };
+        let connection = match started {
+            Ok(connection) => connection,
+            Err((fault, stderr)) => {
+                self.condemn(case, &fault, stderr);
+                return true;
+            }
+        };
+        if let Some(reason) = not_exercised(case, &connection.hello) {
+            self.decide(case, Verdict::NotExercised { reason });
+            self.spares.borrow_mut().push(connection);
+            return false;
+        }
+        match self.fly(case, &connection).await {
             Ok(verdict) => {
                 self.decide(case, verdict);
-                return false;
+                if let Some(fault) = connection.shutdown().await {
+                    (self.emit)(Event::Fault(fault));
+                }
+                false
             }
-            Err(fault) => connection.refine(fault).await,
-        };
-        let stderr = connection.stderr();
+            Err(Faulted { fault, mut failure }) => {
+                let fault = connection.refine(fault).await;
+                failure.reason = fault.code().to_owned();
+                failure.told = fault.to_string();
+                failure.stderr = connection.stderr();
+                self.note_silence(&fault, &failure.stderr);
+                self.decide(case, Verdict::Failed { failure });
+                connection.kill().await;
+                true
+            }
+        }
+    }
+
+    fn note_silence(&self, fault: &Fault, stderr: &[String]) {
         if matches!(fault, Fault::NoAnswer { .. }) {
             let silent = self.run.silent.fetch_add(1, Ordering::Relaxed) + 1;
             if silent >= SILENT_FAULTS && !self.run.answered.load(Ordering::Relaxed) {
                 let last = Box::new(fault.clone());
-                *self.given_up.borrow_mut() =
-                    Some((Fault::GaveUp { after: SILENT_FAULTS, last }, stderr.clone()));
+                let given_up = Fault::GaveUp { after: SILENT_FAULTS, last };
+                *self.given_up.borrow_mut() = Some((given_up, stderr.to_vec()));
             }
         }
-        self.condemn(case, fault, stderr);
-        self.drop_connection().await;
-        true
     }
 
     /// The process that cases share, started if need be.

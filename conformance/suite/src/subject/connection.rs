@@ -4,7 +4,7 @@
 //! connection: every waiting request learns of it, and the process is killed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
 
 use super::process::{Process, StartError};
 use super::{Fault, Patience, SubjectCommand};
@@ -54,6 +55,9 @@ struct Shared {
     filled: Notify,
     next_id: Cell<i64>,
     waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
+    /// Requests whose answers came too late for anybody to wait for.
+    abandoned: RefCell<HashSet<i64>>,
+    last_answer: Cell<Instant>,
     sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
     fault: RefCell<Option<Fault>>,
     /// What the subject is doing, for the message of a fault that no request explains.
@@ -72,6 +76,8 @@ impl Connection {
             filled: Notify::new(),
             next_id: Cell::new(0),
             waiting: RefCell::default(),
+            abandoned: RefCell::default(),
+            last_answer: Cell::new(Instant::now()),
             sessions: RefCell::default(),
             fault: RefCell::default(),
             during: Cell::new("before it answered `hello`"),
@@ -88,7 +94,7 @@ impl Connection {
         let stderr = Rc::clone(&process.stderr);
         let mut connection =
             Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
-        let said = connection.request("hello", &greeting, patience.start).await;
+        let said = connection.request("hello", "hello", &greeting, patience.start).await;
         match said.and_then(greeted) {
             Ok(hello) => {
                 connection.hello = hello;
@@ -104,9 +110,10 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its answer. `what` is what people know it by.
     pub(crate) async fn request(
         &self,
+        what: &str,
         method: &str,
         params: &impl Serialize,
         patience: Duration,
@@ -120,33 +127,42 @@ impl Connection {
         self.shared.waiting.borrow_mut().insert(id, sender);
         push_request(&mut self.shared.out.borrow_mut(), &Id::Number(id), method, params);
         self.shared.filled.notify_one();
-        match tokio::time::timeout(patience, receiver).await {
+        let sent = Instant::now();
+        match tokio::time::timeout_at(sent + patience, receiver).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => {
                 Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended()))
             }
-            Err(_) => {
-                // A child may hold stdout open when the subject itself is long gone.
-                let ended = self.process.borrow_mut().as_mut().and_then(Process::has_ended);
-                let fault = match ended {
-                    Some(status) => {
-                        Fault::Exited { status, during: format!("before it answered `{method}`") }
-                    }
-                    None => {
-                        Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() }
-                    }
-                };
-                Err(self.shared.fail(fault))
-            }
+            Err(_) => Err(self.unanswered(id, what, sent, patience)),
         }
+    }
+
+    /// Nobody waits for this answer any longer. If others were answered meanwhile, the process goes
+    /// on; if none was, it is stuck, and that is its end.
+    fn unanswered(&self, id: i64, what: &str, sent: Instant, patience: Duration) -> Fault {
+        // A child may hold stdout open when the subject itself is long gone.
+        let ended = self.process.borrow_mut().as_mut().and_then(Process::has_ended);
+        let during = || format!("before it answered `{what}`");
+        let fault = match ended {
+            Some(status) => Fault::Exited { status, during: during() },
+            None => Fault::NoAnswer { to: what.to_owned(), after_ms: patience.as_millis() },
+        };
+        let talks = matches!(fault, Fault::NoAnswer { .. }) && self.shared.last_answer.get() > sent;
+        if !talks {
+            return self.shared.fail(fault);
+        }
+        self.shared.waiting.borrow_mut().remove(&id);
+        self.shared.abandoned.borrow_mut().insert(id);
+        fault
     }
 
     pub(crate) async fn call(
         &self,
+        what: &str,
         method: &str,
         params: &impl Serialize,
     ) -> Result<Answer, Fault> {
-        self.request(method, params, self.patience.call).await
+        self.request(what, method, params, self.patience.call).await
     }
 
     pub(crate) fn attach(&self, session: &str, host: Rc<SessionHost>) {
@@ -203,7 +219,7 @@ impl Connection {
     /// `shutdown`, end of input, and away; tells what the subject should not have done.
     pub(crate) async fn shutdown(&self) -> Option<Fault> {
         self.shared.during.set("before it answered `shutdown`");
-        let answered = self.request("shutdown", &json!({}), self.patience.end).await;
+        let answered = self.request("shutdown", "shutdown", &json!({}), self.patience.end).await;
         self.shared.fail(Fault::ClosedStdin { during: "at its end".to_owned() });
         let process = self.process.borrow_mut().take()?;
         let fault = process.end(self.patience.end).await;
@@ -280,10 +296,12 @@ impl Shared {
         };
         match self.waiting.borrow_mut().remove(&number) {
             Some(sender) => {
+                self.last_answer.set(Instant::now());
                 // Whoever stopped waiting has already ended the connection.
                 let _gone = sender.send(Ok(outcome));
                 Ok(())
             }
+            None if self.abandoned.borrow_mut().remove(&number) => Ok(()),
             None if (0..self.next_id.get()).contains(&number) => {
                 Err(Fault::AnsweredTwice { id: number.to_string() })
             }
