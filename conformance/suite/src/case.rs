@@ -166,9 +166,7 @@ impl Case {
         self.steps.iter().flat_map(|step| match &step.action {
             Action::Call(call) => std::slice::from_ref(call),
             Action::Together(calls) => calls.as_slice(),
-            Action::Kill { .. } | Action::Close { .. } | Action::Write(_) | Action::Leaves(_) => {
-                &[]
-            }
+            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &[],
         })
     }
 }

@@ -67,7 +67,7 @@
 //! - CHRONICLE-054 A path ends in `.sage`, with a name before it.
 //! - CHRONICLE-055 It is relative to the workspace.
 //! - CHRONICLE-056 Dots and folders are legal: `.sage/warden.dev.sage`.
-//! - CHRONICLE-057 `..` is not, nor is an empty segment.
+//! - CHRONICLE-057 `..` is not, nor is an empty segment; so nothing outside is touched.
 //! - CHRONICLE-058 A link that leads out of the workspace is `EPERMISSION`; one that stays inside is
 //!   followed.
 //! - CHRONICLE-059 Any character but NUL and the backslash may stand in a name.
@@ -76,6 +76,7 @@
 //! - CHRONICLE-062 It carries the path as the caller wrote it.
 //! - CHRONICLE-063 With [`Options::durable`] an event is acknowledged when it is on the disk.
 //! - CHRONICLE-064 Nothing but these operations touches the disk.
+//! - CHRONICLE-065 `..` that stays inside is refused as well.
 //!
 //! Decided here: a last line without a newline that is a whole object counts, since no part of an
 //! object is one. A line that no Rust string or number can hold (half a surrogate pair, `1e400`) is

@@ -166,13 +166,6 @@ impl<'a, P: Processes> Stage<'a, P> {
                     None => Ok(()),
                 }
             }
-            Action::Close { process } => match self.seats.remove(process.as_str()) {
-                Some(seat) => match self.leave(seat).await? {
-                    Some(failure) => Err(Stop::Failure(failure)),
-                    None => Ok(()),
-                },
-                None => Ok(()),
-            },
             Action::Write(given) => {
                 match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
                     Some(Err(fault)) => {
