@@ -116,10 +116,6 @@ pub enum Action {
     Kill {
         process: String,
     },
-    /// Closes the session in a process; the next step that names the process opens a new one.
-    Close {
-        process: String,
-    },
     Write(BTreeMap<String, FileGiven>),
     Leaves(BTreeMap<String, FileExpected>),
 }
