@@ -2,6 +2,7 @@
 //! what a run's outcome means. One program, so that it is linked once.
 
 mod common;
+mod feature_forms;
 mod load_feature;
 mod load_fixture;
 mod load_ledger;
