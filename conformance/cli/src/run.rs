@@ -70,6 +70,9 @@ pub(crate) struct How {
     /// How long a subject may take for one answer.
     #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout: u64,
+    /// How long a subject may take to start and say hello.
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    start_timeout: u64,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -184,7 +187,11 @@ pub(crate) fn drive(
     let mut options = RunOptions {
         window: usize::from(how.window),
         seed: how.seed,
-        patience: Patience { call: Duration::from_millis(how.timeout), ..Patience::default() },
+        patience: Patience {
+            start: Duration::from_millis(how.start_timeout),
+            call: Duration::from_millis(how.timeout),
+            ..Patience::default()
+        },
         kill_orphans: true,
         ..RunOptions::default()
     };

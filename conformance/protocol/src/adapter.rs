@@ -320,6 +320,11 @@ impl<S> Context<S> {
         &self.state
     }
 
+    /// The name of the session, as the harness gave it.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
     /// Calls a collaborator that the harness stands in for.
     pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
         let (id, receiver) = self.outbox.begin_ask();

@@ -1,5 +1,6 @@
 //! A failure, told so that its reader needs nothing else.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use proofmark_suite::Suite;
@@ -34,17 +35,36 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Writes every failed case, in name order.
+/// Writes every failed case, in name order. Operations that are not there yet get a line each, and
+/// not a page for every case that needs them.
 pub fn write_all(
     out: &mut dyn Write,
     suite: &Suite,
     results: &[CaseResult],
     rerun: &Rerun,
 ) -> io::Result<()> {
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for result in results {
-        if let Verdict::Failed { failure } = &result.verdict {
-            write_one(out, suite, &result.case, failure, rerun)?;
+        let Verdict::Failed { failure } = &result.verdict else { continue };
+        match &failure.call {
+            Some(call) if failure.reason == "not-implemented" => {
+                missing.entry(&call.operation).or_default().push(&result.case);
+            }
+            _ => write_one(out, suite, &result.case, failure, rerun)?,
         }
+    }
+    for (operation, cases) in &missing {
+        let label = styled(BAD, "MISSING");
+        let operation = styled(STRONG, operation);
+        writeln!(
+            out,
+            "{label} {operation}  not implemented; it fails {} case(s), such as {}",
+            cases.len(),
+            cases[0]
+        )?;
+    }
+    if !missing.is_empty() {
+        writeln!(out)?;
     }
     Ok(())
 }

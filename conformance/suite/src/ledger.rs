@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::problem::{Location, Problem, line_of};
+use crate::problem::{Lines, Location, Problem};
 
 /// How much a requirement demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -120,13 +120,14 @@ struct RequirementEntry {
 
 /// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
 pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Problem>> {
+    let lines = Lines::of(text);
     let ledger: LedgerFile = toml::from_str(text).map_err(|fault| {
-        let line = fault.span().map_or(1, |span| line_of(text, span.start));
+        let line = fault.span().map_or(1, |span| lines.at(span.start));
         vec![Problem::new(file, line, fault.message().to_owned())]
     })?;
     let mut problems = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    let at = line_of(text, ledger.contract.span().start);
+    let at = lines.at(ledger.contract.span().start);
     if ledger.contract.get_ref() != folder {
         let message = format!(
             "contract `{}` stands in the folder `{folder}`; they must be the same",
@@ -136,7 +137,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
     }
     for entry in &ledger.requirement {
         let id = entry.id.get_ref();
-        let line = line_of(text, entry.id.span().start);
+        let line = lines.at(entry.id.span().start);
         let mut wrong = |message: String| problems.push(Problem::new(file, line, message));
         if !well_formed(id, &ledger.prefix) {
             wrong(format!("id `{id}` must be `{}-` and three digits", ledger.prefix));
@@ -184,7 +185,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
             .requirement
             .into_iter()
             .map(|entry| Requirement {
-                at: place(line_of(text, entry.id.span().start)),
+                at: place(lines.at(entry.id.span().start)),
                 id: entry.id.into_inner(),
                 level: entry.level,
                 basis: entry.basis,

@@ -35,9 +35,20 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The line of a byte offset, from 1.
-pub(crate) fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where the lines of a text begin, so that finding the line of an offset is no scan of the text.
+pub(crate) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect(),
+        )
+    }
+
+    /// The line of a byte offset, from 1.
+    pub(crate) fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|end| *end < offset) + 1
+    }
 }
 
 /// The name in `known` that is nearest to `word`, if one is near enough to be a slip of the pen.
@@ -83,6 +94,7 @@ mod tests {
 
     #[test]
     fn lines_count_from_one() {
-        assert_eq!([0, 1, 2, 9].map(|at| line_of("a\nb\n", at)), [1, 1, 2, 3]);
+        let lines = Lines::of("a\nb\n");
+        assert_eq!([0, 1, 2, 9].map(|at| lines.at(at)), [1, 1, 2, 3]);
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::event::Entry;
-use crate::lines::{Backwards, ReadAt};
+use crate::lines::{Backwards, ReadAt, ends_with_line};
 
 /// How much of a log's end is looked at first. Most events are shorter.
 const LOOK_BACK: usize = 1024;
@@ -42,19 +42,23 @@ pub(crate) struct How {
 }
 
 /// Writes `entry` after the `len` bytes that `log` has. If that fails, the log is as it was.
-pub(crate) fn append(log: &impl Log, len: u64, entry: &Entry, how: How) -> io::Result<()> {
-    let mut backwards = Backwards::from_end(log, len, LOOK_BACK)?;
-    let ends_whole = backwards.ends_whole();
-    if how.drop_repeat
-        && let Some(event) = backwards.next()?
-        && event.has_id(entry.id())
-    {
+///
+/// `last` may be what the log ends with; the log's own bytes tell whether it is.
+pub(crate) fn append(
+    log: &impl Log,
+    len: u64,
+    last: Option<&Entry>,
+    entry: &Entry,
+    how: How,
+) -> io::Result<()> {
+    let end = End::of(log, len, last, how.drop_repeat.then(|| entry.id()))?;
+    if end == End::Repeated {
         // Who wrote it may have died before it was on the disk, and we say that it is.
         return if how.durable { log.sync() } else { Ok(()) };
     }
 
     // What a dead writer left unfinished stays, on a line of its own.
-    let written = if ends_whole {
+    let written = if end == End::Whole {
         write_all_at_once(log, entry.line().as_bytes())
     } else {
         write_all_at_once(log, format!("\n{}", entry.line()).as_bytes())
@@ -65,6 +69,35 @@ pub(crate) fn append(log: &impl Log, len: u64, entry: &Entry, how: How) -> io::R
         let _ = log.truncate(len);
     }
     done
+}
+
+/// How a log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// With a whole line, or with nothing.
+    Whole,
+    /// Within a line.
+    Torn,
+    /// Its last event, torn lines aside, has the id that was asked for.
+    Repeated,
+}
+
+impl End {
+    fn of(log: &impl Log, len: u64, last: Option<&Entry>, id: Option<&str>) -> io::Result<Self> {
+        if let Some(last) = last
+            && ends_with_line(log, len, last.line())?
+        {
+            return Ok(if id == Some(last.id()) { Self::Repeated } else { Self::Whole });
+        }
+        let mut backwards = Backwards::from_end(log, len, LOOK_BACK)?;
+        let end = if backwards.ends_whole() { Self::Whole } else { Self::Torn };
+        match id {
+            Some(id) if backwards.next()?.is_some_and(|event| event.has_id(id)) => {
+                Ok(Self::Repeated)
+            }
+            _ => Ok(end),
+        }
+    }
 }
 
 /// One write for the whole of it, so that no reader and no crash finds two halves.
@@ -86,6 +119,7 @@ fn write_all_at_once(log: &impl Log, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use std::sync::Mutex;
 
+    use proptest::prelude::*;
     use rstest::rstest;
     use serde_json::json;
 
@@ -115,7 +149,7 @@ mod tests {
 
         fn append(&self, entry: &Entry, how: How) -> io::Result<()> {
             let len = self.bytes.lock().unwrap().len() as u64;
-            append(self, len, entry, how)
+            append(self, len, None, entry, how)
         }
     }
 
@@ -252,5 +286,55 @@ mod tests {
         let disk = Disk::holding(&before);
         disk.append(&entry(1), PLAIN).unwrap();
         assert_eq!(disk.text(), before);
+    }
+
+    #[test]
+    fn of_a_log_that_ends_as_expected_no_more_is_read() {
+        /// Ends in a line, and cannot be read before it.
+        struct Long(Disk);
+        impl ReadAt for Long {
+            fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+                assert_eq!(offset, 6, "the end of the line before is enough");
+                self.0.read_at(buffer, offset)
+            }
+        }
+        impl Log for Long {
+            fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.write(bytes)
+            }
+            fn truncate(&self, len: u64) -> io::Result<()> {
+                self.0.truncate(len)
+            }
+            fn sync(&self) -> io::Result<()> {
+                self.0.sync()
+            }
+        }
+        let before = format!("before\n{}", entry(1).line());
+        let log = Long(Disk::holding(&before));
+        append(&log, before.len() as u64, Some(&entry(1)), &entry(1), PLAIN).unwrap();
+        assert_eq!(log.0.text(), before);
+        append(&log, before.len() as u64, Some(&entry(1)), &entry(2), PLAIN).unwrap();
+        assert_eq!(log.0.text(), before + entry(2).line());
+    }
+
+    proptest! {
+        /// It may be true or false: what is appended does not depend on it.
+        #[test]
+        fn what_a_log_is_thought_to_end_with_decides_nothing(
+            pieces in prop::collection::vec((0..3_u32, 0..200_usize, any::<bool>()), 0..4),
+            last in 0..3_u32,
+            n in 0..3_u32,
+        ) {
+            let mut before = String::new();
+            for (n, cut, whole) in pieces {
+                let line = entry(n).line().to_owned();
+                before += if whole { &line } else { &line[..cut.min(line.len())] };
+            }
+            let (with, without) = (Disk::holding(&before), Disk::holding(&before));
+            let len = before.len() as u64;
+            append(&with, len, Some(&entry(last)), &entry(n), PLAIN).unwrap();
+            append(&without, len, None, &entry(n), PLAIN).unwrap();
+            prop_assert_eq!(with.text(), without.text());
+        }
     }
 }

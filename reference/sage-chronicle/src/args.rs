@@ -3,8 +3,9 @@
 use sage_errors::{Detail, SageError};
 use serde_json::Value;
 
-use crate::event::{Entry, IdRule, check};
+use crate::event::{Entry, IdRule};
 use crate::path::ChroniclePath;
+use crate::rules::check;
 
 /// Checks what an append is given.
 ///

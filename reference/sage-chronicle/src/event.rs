@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use sage_errors::{Detail, SageError};
+use sage_errors::SageError;
 use sage_utils::{sha256, write_canonical};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use crate::rules::{check, member};
 use crate::scan::AnyObject;
-use crate::timestamp::is_iso8601;
 
 /// An event as it is read back: the text of a JSON object, checked, with its members in the order of
 /// the line.
@@ -80,6 +80,8 @@ pub enum IdRule {
     Given,
 }
 
+pub(crate) const EVENT_ID: &str = "eventId";
+
 /// An event that passed every rule, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -94,17 +96,20 @@ impl Entry {
         if let Some(error) = SageError::validation_of(check(event, rule)) {
             return Err(error);
         }
-        let payload = without_id(event);
-        let id = match (rule, event.get("eventId").and_then(Value::as_str)) {
-            (IdRule::Given, Some(id)) => id.to_owned(),
-            _ => hash(&payload),
+        let given = event.as_object().and_then(|members| member(members, EVENT_ID));
+        let id = match (rule, given) {
+            (IdRule::Given, Some(Value::String(id))) => id.clone(),
+            (_, None) => hash(event),
+            _ => event_id(event),
         };
-        let mut line = serde_json::to_string(&payload).expect("a JSON value can be written");
+        let mut line = Vec::with_capacity(512);
+        serde_json::to_writer(&mut line, &Payload(event)).expect("a JSON value can be written");
         // In place of the last brace; the checked event has members, so the id follows a comma.
         line.pop();
-        line.push_str(",\"eventId\":\"");
-        line.push_str(&id);
-        line.push_str("\"}\n");
+        for part in [",\"eventId\":\"", &id, "\"}\n"] {
+            line.extend_from_slice(part.as_bytes());
+        }
+        let line = String::from_utf8(line).expect("JSON is UTF-8");
         Ok(Self { id, line })
     }
 
@@ -121,7 +126,14 @@ impl Entry {
 /// The id that `appendEvent` gives to `event`: the SHA-256 of the canonical JSON of all its members
 /// but `eventId`.
 pub fn event_id(event: &Value) -> String {
-    hash(&without_id(event))
+    match event {
+        Value::Object(members) if members.contains_key(EVENT_ID) => {
+            let mut members = members.clone();
+            members.shift_remove(EVENT_ID);
+            hash(&Value::Object(members))
+        }
+        _ => hash(event),
+    }
 }
 
 fn hash(payload: &Value) -> String {
@@ -130,130 +142,13 @@ fn hash(payload: &Value) -> String {
     sha256(&canonical)
 }
 
-fn without_id(event: &Value) -> Cow<'_, Value> {
-    match event {
-        Value::Object(members) if members.contains_key("eventId") => {
-            let mut members = members.clone();
-            members.shift_remove("eventId");
-            Cow::Owned(Value::Object(members))
-        }
-        _ => Cow::Borrowed(event),
-    }
-}
+/// An event without its id, written without a copy of it being made.
+struct Payload<'a>(&'a Value);
 
-/// Every fault of `event`.
-pub(crate) fn check(event: &Value, rule: IdRule) -> Vec<Detail> {
-    let Value::Object(members) = event else {
-        return vec![wrong("event", "is not an object", Some(event), "an object")];
-    };
-    let mut faults = Vec::new();
-
-    if string(members, "type", "type", &mut faults) == Some("") {
-        faults.push(wrong("type", "is empty", members.get("type"), "a non-empty string"));
-    }
-    if string(members, "timestamp", "timestamp", &mut faults).is_some_and(|t| !is_iso8601(t)) {
-        let expected = "an ISO 8601 time such as 2024-01-01T12:00:00.000Z";
-        let received = members.get("timestamp");
-        faults.push(wrong("timestamp", "is not an ISO 8601 time", received, expected));
-    }
-    match members.get("actor") {
-        Some(Value::Object(actor)) => {
-            string(actor, "agent", "actor.agent", &mut faults);
-            string(actor, "id", "actor.id", &mut faults);
-        }
-        Some(other) => faults.push(wrong("actor", "is not an object", Some(other), "an object")),
-        None => faults.push(wrong("actor", "is missing", None, "an object")),
-    }
-    for name in ["planHash", "graphCommit", "prevEventId"] {
-        if members.contains_key(name) {
-            string(members, name, name, &mut faults);
-        }
-    }
-    check_id(members, rule, &mut faults);
-    check_tags(members.get("tags"), &mut faults);
-    check_depth(members, &mut faults);
-    faults
-}
-
-fn check_id(members: &Map<String, Value>, rule: IdRule, faults: &mut Vec<Detail>) {
-    if rule == IdRule::Computed && !members.contains_key("eventId") {
-        return;
-    }
-    let id = string(members, "eventId", "eventId", faults);
-    let is_hex = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
-    if let (IdRule::Given, Some(id)) = (rule, id)
-        && !(id.len() == 64 && id.bytes().all(is_hex))
-    {
-        let expected = "64 lower-case hexadecimal digits";
-        faults.push(wrong("eventId", "is not a SHA-256", members.get("eventId"), expected));
-    }
-}
-
-fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
-    match tags {
-        None => {}
-        Some(Value::Array(tags)) => {
-            for (index, tag) in tags.iter().enumerate().filter(|(_, tag)| !tag.is_string()) {
-                faults.push(wrong(
-                    &format!("tags.{index}"),
-                    "is not a string",
-                    Some(tag),
-                    "a string",
-                ));
-            }
-        }
-        Some(other) => {
-            faults.push(wrong("tags", "is not an array", Some(other), "an array of strings"))
-        }
-    }
-}
-
-/// Deeper nesting could be written, but no reader that uses this parser would see it again.
-const DEEPEST: usize = 127;
-
-fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
-    fn fits(value: &Value, levels: usize) -> bool {
-        match value {
-            Value::Array(items) => levels > 0 && items.iter().all(|item| fits(item, levels - 1)),
-            Value::Object(members) => {
-                levels > 0 && members.values().all(|item| fits(item, levels - 1))
-            }
-            _ => true,
-        }
-    }
-    for (name, value) in members {
-        if !fits(value, DEEPEST - 1) {
-            // The value itself is left out of the detail: it would nest the error as deeply.
-            faults.push(wrong(
-                name,
-                "is nested too deeply",
-                None,
-                "at most 127 levels of arrays and objects",
-            ));
-        }
-    }
-}
-
-/// The member as text; a fault when it is missing or something else.
-fn string<'a>(
-    object: &'a Map<String, Value>,
-    name: &str,
-    field: &str,
-    faults: &mut Vec<Detail>,
-) -> Option<&'a str> {
-    match object.get(name) {
-        Some(Value::String(text)) => return Some(text),
-        Some(other) => faults.push(wrong(field, "is not a string", Some(other), "a string")),
-        None => faults.push(wrong(field, "is missing", None, "a string")),
-    }
-    None
-}
-
-fn wrong(field: &str, reason: &str, received: Option<&Value>, expected: &str) -> Detail {
-    let detail = Detail::new(field, reason).expected(expected);
-    match received {
-        Some(value) => detail.received(value.clone()),
-        None => detail,
+impl Serialize for Payload<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = self.0.as_object().into_iter().flatten();
+        serializer.collect_map(members.filter(|(name, _)| *name != EVENT_ID))
     }
 }
 

@@ -2,19 +2,21 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::{AtFlags, OFlags, statat};
+use rustix::fs::{AtFlags, FileType, OFlags, StatxFlags, makedev, readlinkat_raw, statx};
+use rustix::io::Errno;
 use sage_errors::SageError;
 use serde_json::Value;
 
 use crate::append::{How, append};
 use crate::args::check_append;
-use crate::event::{Event, IdRule};
+use crate::event::{Entry, Event, IdRule};
+use crate::kept::{Kept, KeptFiles, MOST_KEPT};
 use crate::lines;
 use crate::lock::{FileId, Locked, Patience, holder};
 use crate::path::ChroniclePath;
@@ -50,12 +52,23 @@ impl Default for Options {
 pub struct Chronicle {
     root: Dir,
     options: Options,
+    kept: KeptFiles,
+}
+
+/// A chronicle whose lock we have.
+#[derive(Debug)]
+struct Held {
+    locked: Locked,
+    identity: Identity,
+    len: u64,
+    /// What it may end with: the last event that was appended here.
+    last: Option<Entry>,
 }
 
 /// Holds the lock of one chronicle until it is dropped.
 #[derive(Debug)]
 pub struct LockGuard {
-    _locked: Locked,
+    _held: Held,
 }
 
 impl Chronicle {
@@ -67,7 +80,7 @@ impl Chronicle {
         let path = workspace_root.as_ref();
         let root = Dir::open_ambient_dir(path, ambient_authority())
             .map_err(|error| SageError::io("open", path.display().to_string(), &error))?;
-        Ok(Self { root, options })
+        Ok(Self { root, options, kept: KeptFiles::at_most(MOST_KEPT) })
     }
 
     /// Takes the very lock that an append takes, within the default time, and makes the file if
@@ -77,8 +90,7 @@ impl Chronicle {
     /// As an append.
     pub fn hold_lock(&self, path: &str) -> Result<LockGuard, SageError> {
         let path = ChroniclePath::parse(path)?;
-        let (locked, _) = self.lock(&path, None)?;
-        Ok(LockGuard { _locked: locked })
+        Ok(LockGuard { _held: self.lock(&path, None)? })
     }
 
     fn append(
@@ -89,35 +101,39 @@ impl Chronicle {
         lock_timeout_ms: Option<u64>,
     ) -> Result<(), SageError> {
         let (path, entry) = check_append(path, event, rule)?;
-        let (locked, len) = self.lock(&path, lock_timeout_ms)?;
+        let held = self.lock(&path, lock_timeout_ms)?;
         let how = How { drop_repeat: rule == IdRule::Computed, durable: self.options.durable };
         let fail = |error: io::Error| failure(&path, "write", &error);
-        if how.durable && len == 0 {
+        if how.durable && held.len == 0 {
             // Before the first event and not after it, so that whoever finds an event in the file
             // may rely on the folders.
             self.sync_folders(&path).map_err(fail)?;
         }
-        append(&locked.file, len, &entry, how).map_err(fail)
+        append(held.locked.file(), held.len, held.last.as_ref(), &entry, how).map_err(fail)?;
+        if let Some(file) = held.locked.release() {
+            let kept = Kept { file, identity: held.identity, last: Some(entry) };
+            self.kept.put(path.into_normal(), kept);
+        }
+        Ok(())
     }
 
-    /// The locked file and its length.
-    fn lock(
-        &self,
-        path: &ChroniclePath,
-        timeout_ms: Option<u64>,
-    ) -> Result<(Locked, u64), SageError> {
+    fn lock(&self, path: &ChroniclePath, timeout_ms: Option<u64>) -> Result<Held, SageError> {
+        if let Some(held) = self.kept.take(path.normal()).and_then(|kept| self.relock(path, kept)) {
+            return Ok(held);
+        }
         let timeout_ms = timeout_ms.unwrap_or(self.options.default_lock_timeout_ms);
         let patience = Patience::of(Duration::from_millis(timeout_ms));
         let fail = |error: io::Error| failure(path, "write", &error);
         loop {
             let file = self.open_or_create(path).map_err(fail)?;
-            let (id, _) = identify(&file).map_err(fail)?;
-            let late = || SageError::lock_timeout(path.given(), timeout_ms, holder(id));
-            let locked = Locked::take(file, id, patience).map_err(fail)?.ok_or_else(late)?;
+            let (identity, _) = identify_file(&file).map_err(fail)?;
+            let late = || SageError::lock_timeout(path.given(), timeout_ms, holder(identity.id));
+            let locked =
+                Locked::take(file, identity.id, patience).map_err(fail)?.ok_or_else(late)?;
             // While we waited, the file may have been deleted or replaced: nobody would ever read
             // what we write into it.
-            if let Some(len) = self.len_if_at(path, id) {
-                return Ok((locked, len));
+            if let Some(len) = self.len_if_at(path, identity, AtFlags::empty()) {
+                return Ok(Held { locked, identity, len, last: None });
             }
             if patience.left().is_none() {
                 return Err(late());
@@ -125,11 +141,34 @@ impl Chronicle {
         }
     }
 
+    /// A kept file with its lock, if that is free and the file is still the one at `path`. It is not
+    /// waited for, since until then the file may be any.
+    ///
+    /// The file was inside the workspace when it was opened. With no link on the way to it now, it
+    /// still is; a way with links is left to those who open it, for they know where links may lead.
+    /// Who moves folders between these looks is as one who moves a file while it is written to: the
+    /// event goes into the file that was the chronicle, and into no other.
+    fn relock(&self, path: &ChroniclePath, kept: Kept) -> Option<Held> {
+        let Kept { file, identity, last } = kept;
+        let locked = Locked::take_free(file, identity.id)?;
+        if !path.folders().all(|folder| self.is_no_link(folder)) {
+            return None;
+        }
+        let len = self.len_if_at(path, identity, AtFlags::SYMLINK_NOFOLLOW)?;
+        Some(Held { locked, identity, len, last })
+    }
+
+    fn is_no_link(&self, path: &str) -> bool {
+        // That something is there and is no link is what this error says, and asking for more of it
+        // takes longer.
+        readlinkat_raw(&self.root, path, &mut [0]) == Err(Errno::INVAL)
+    }
+
     /// The length of the file at `path`, if it is this one. Nothing is opened, so it does no harm
     /// to follow links anywhere.
-    fn len_if_at(&self, path: &ChroniclePath, id: FileId) -> Option<u64> {
-        let stat = statat(&self.root, path.normal(), AtFlags::empty()).ok()?;
-        (FileId { device: stat.st_dev, inode: stat.st_ino } == id).then_some(stat.st_size as u64)
+    fn len_if_at(&self, path: &ChroniclePath, identity: Identity, links: AtFlags) -> Option<u64> {
+        let (found, len) = identify(&self.root, path.normal(), links).ok()?;
+        (found == identity).then_some(len)
     }
 
     fn open_or_create(&self, path: &ChroniclePath) -> io::Result<File> {
@@ -155,7 +194,10 @@ impl Chronicle {
             opened => opened.map(cap_std::fs::File::into_std),
         };
         opened
-            .and_then(|file| identify(&file).map(|(_, len)| Some((file, len))))
+            .and_then(|file| {
+                let (_, len) = identify_file(&file)?;
+                Ok(Some((file, len)))
+            })
             .map_err(|error| failure(path, "read", &error))
     }
 
@@ -207,16 +249,42 @@ impl EventLog for Chronicle {
 /// A pipe or a device under the name of a chronicle is refused; opening it must not wait.
 const NO_WAITING: i32 = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
 
-/// Which file it is, and its length. Only a regular file can be a chronicle.
-fn identify(file: &File) -> io::Result<(FileId, u64)> {
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+/// Which file it is, and who may do what with it.
+///
+/// An open file can be written to even when its mode forbids it by now; who finds another mode opens
+/// it again, and is refused as anybody would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    id: FileId,
+    /// Mode, user and group.
+    access: [u32; 3],
+}
+
+pub(crate) fn identify_file(file: &File) -> io::Result<(Identity, u64)> {
+    identify(file, "", AtFlags::EMPTY_PATH)
+}
+
+/// Which file is at `path`, and its length. Only a regular file can be a chronicle.
+///
+/// Its times are not asked for: Linux sees to it that whoever asked for them notices the next
+/// change, and that makes a write twice as slow.
+fn identify(folder: impl AsFd, path: &str, flags: AtFlags) -> io::Result<(Identity, u64)> {
+    const WANTED: StatxFlags = StatxFlags::TYPE
+        .union(StatxFlags::MODE)
+        .union(StatxFlags::UID)
+        .union(StatxFlags::GID)
+        .union(StatxFlags::INO)
+        .union(StatxFlags::SIZE);
+    let found = statx(folder, path, flags, WANTED)?;
+    match FileType::from_raw_mode(found.stx_mode.into()) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Err(io::ErrorKind::IsADirectory.into()),
+        _ => return Err(io::Error::other("not a regular file")),
     }
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    Ok((FileId { device: metadata.dev(), inode: metadata.ino() }, metadata.len()))
+    let device = makedev(found.stx_dev_major, found.stx_dev_minor);
+    let id = FileId { device, inode: found.stx_ino };
+    let access = [found.stx_mode.into(), found.stx_uid, found.stx_gid];
+    Ok((Identity { id, access }, found.stx_size))
 }
 
 fn failure(path: &ChroniclePath, operation: &str, error: &io::Error) -> SageError {
@@ -236,7 +304,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::lock::until_in_line;
+    use crate::lock::until_waiting;
 
     fn event() -> Value {
         let actor = json!({ "agent": "sage", "id": "sage-1" });
@@ -248,10 +316,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let chronicle = Chronicle::open(folder.path(), Options::default()).unwrap();
         let guard = chronicle.hold_lock("a.sage").unwrap();
-        let (id, _) = identify(&guard._locked.file).unwrap();
+        let id = guard._held.identity.id;
         thread::scope(|scope| {
             let append = scope.spawn(|| chronicle.append_event("a.sage", &event(), Some(u64::MAX)));
-            until_in_line(id, 2);
+            until_waiting(id, 1);
             meanwhile(&folder.path().join("a.sage"));
             drop(guard);
             append.join().unwrap().unwrap();
@@ -270,5 +338,43 @@ mod tests {
         let (_folder, chronicle) = append_that_waits(meanwhile);
         let last = &chronicle.tail("a.sage", Some(1)).unwrap()[0];
         assert_eq!(last.members()["type"], "NOTE");
+    }
+
+    /// Unless its file is used again, none of what is tested of kept files is.
+    #[rstest]
+    #[case::untouched(|_: &Path| {}, true)]
+    #[case::rewritten(|path: &Path| std::fs::write(path, "x").unwrap(), true)]
+    #[case::deleted(|path: &Path| std::fs::remove_file(path).unwrap(), false)]
+    #[case::replaced(|path: &Path| {
+        std::fs::copy(path, path.with_extension("new")).unwrap();
+        std::fs::rename(path.with_extension("new"), path).unwrap();
+    }, false)]
+    #[case::linked(|path: &Path| {
+        std::fs::rename(path, path.with_extension("old")).unwrap();
+        std::os::unix::fs::symlink("a.old", path).unwrap();
+    }, false)]
+    #[case::folder_linked(|path: &Path| {
+        let folder = path.parent().unwrap();
+        std::fs::rename(folder, folder.with_extension("old")).unwrap();
+        let name = folder.with_extension("old");
+        std::os::unix::fs::symlink(name.file_name().unwrap(), folder).unwrap();
+    }, false)]
+    #[case::forbidden(|path: &Path| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o400);
+        std::fs::set_permissions(path, mode).unwrap();
+    }, false)]
+    fn a_kept_file_is_used_again_while_it_is_the_one(
+        #[case] meanwhile: fn(&Path),
+        #[case] used: bool,
+        #[values("x/a.sage", "x/y/a.sage")] path: &str,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { durable: false, ..Options::default() };
+        let chronicle = Chronicle::open(folder.path(), options).unwrap();
+        chronicle.append_event(path, &event(), None).unwrap();
+        meanwhile(&folder.path().join(path));
+        let kept = chronicle.kept.take(path).unwrap();
+        let held = chronicle.relock(&ChroniclePath::parse(path).unwrap(), kept);
+        assert_eq!(held.is_some(), used);
     }
 }

@@ -5,7 +5,9 @@
 //! read, but for the time limit of a lock; a caller that must not wait uses a thread.
 //!
 //! An append opens the file, takes its lock, looks at its end, and makes one write. There is no
-//! other state, neither in memory nor on the disk, so nothing has to be repaired after a crash.
+//! other state on the disk, so nothing has to be repaired after a crash. In memory there are the
+//! files that were opened before and the lines that were last written to them; both are believed
+//! only when, under the lock, the path still leads to that file and the file still ends in that line.
 //!
 //! # Contract
 //! - CHRONICLE-001 What was appended is read back, with its `eventId`.
@@ -87,9 +89,11 @@ mod append;
 mod args;
 mod event;
 mod file;
+mod kept;
 mod lines;
 mod lock;
 mod path;
+mod rules;
 mod scan;
 mod timestamp;
 

@@ -194,6 +194,16 @@ impl<'a, S: ReadAt> Backwards<'a, S> {
     }
 }
 
+/// Whether the last of `len` bytes are `line`, and a line of their own.
+pub(crate) fn ends_with_line(source: &impl ReadAt, len: u64, line: &str) -> io::Result<bool> {
+    let Some(start) = len.checked_sub(line.len() as u64) else { return Ok(false) };
+    let mut buffer = Vec::new();
+    // The byte before it tells whether a line begins with it.
+    fill(source, &mut buffer, start.saturating_sub(1), len)?;
+    let before = if start == 0 { b"".as_slice() } else { b"\n" };
+    Ok(buffer.strip_prefix(before) == Some(line.as_bytes()))
+}
+
 /// Makes `buffer` the bytes from `from` to `end`, or fewer when the file has become shorter since
 /// its length was taken: a failed append takes its torn line back.
 fn fill(source: &impl ReadAt, buffer: &mut Vec<u8>, from: u64, end: u64) -> io::Result<()> {

@@ -5,7 +5,7 @@
 //! threads of one process only the first in line asks; the others wait for their turn, first come,
 //! first served. So none starves, and a hundred threads ask no more often than one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// A file, whatever names it has: its device and its number there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     pub(crate) device: u64,
     pub(crate) inode: u64,
@@ -49,19 +49,27 @@ impl Patience {
 /// A locked file. The lock is free again when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Locked {
-    pub(crate) file: File,
+    /// `None` only while this is being taken apart.
+    file: Option<File>,
     // After `file`, so that who is next in line finds the lock free.
     _turn: Turn,
 }
 
 impl Locked {
+    /// `None` unless the lock is free, and nobody waits for it.
+    pub(crate) fn take_free(file: File, id: FileId) -> Option<Self> {
+        let turn = Turn::take_free(id)?;
+        file.try_lock().ok()?;
+        Some(Self { file: Some(file), _turn: turn })
+    }
+
     /// `None` when `patience` is over. Tries once at the very least.
     pub(crate) fn take(file: File, id: FileId, patience: Patience) -> io::Result<Option<Self>> {
         let Some(turn) = Turn::take(id, patience) else { return Ok(None) };
         let mut pause = LONGEST_PAUSE / 100;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Some(Self { file, _turn: turn })),
+                Ok(()) => return Ok(Some(Self { file: Some(file), _turn: turn })),
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {}
             }
@@ -74,18 +82,40 @@ impl Locked {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
+    pub(crate) fn file(&self) -> &File {
+        self.file.as_ref().expect("only what consumes this takes the file out")
+    }
+
+    /// Releases the lock and gives the file back; `None` when its lock would not be released.
+    pub(crate) fn release(mut self) -> Option<File> {
+        self.file.take().filter(|file| file.unlock().is_ok())
+    }
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
         // Closing alone would leave the lock to a process that is just being started from this one
         // and has not yet closed its copies.
-        let _ = self.file.unlock();
+        if let Some(file) = &self.file {
+            let _ = file.unlock();
+        }
     }
 }
 
-/// Who waits for which file, in this process. The first in each line has the turn.
-static LINES: Mutex<Option<HashMap<FileId, VecDeque<Waiter>>>> = Mutex::new(None);
+/// Whose turn it is, and who waits for one, in this process. Only files that somebody has locked or
+/// is about to lock are in here: so few that looking through them is quicker than hashing.
+static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
+
+/// The threads that want the same file. There is one only while somebody has the turn.
+#[derive(Debug)]
+struct Line {
+    id: FileId,
+    /// The number of the thread whose turn it is.
+    holder: u64,
+    /// The last number that was given out.
+    last: u64,
+    waiting: VecDeque<Waiter>,
+}
 
 #[derive(Debug)]
 struct Waiter {
@@ -99,23 +129,35 @@ struct Turn {
 }
 
 impl Turn {
+    /// The turn if nobody has it.
+    fn take_free(id: FileId) -> Option<Self> {
+        let mut lines = lines();
+        if lines.iter().any(|line| line.id == id) {
+            return None;
+        }
+        lines.push(Line { id, holder: 0, last: 0, waiting: VecDeque::new() });
+        Some(Self { id })
+    }
+
     fn take(id: FileId, patience: Patience) -> Option<Self> {
-        let number = {
-            let mut lines = lines();
-            let line = lines.get_or_insert_default().entry(id).or_default();
-            let number = line.back().map_or(0, |last| last.number + 1);
-            line.push_back(Waiter { number, thread: thread::current() });
-            number
+        let number = loop {
+            if let Some(turn) = Self::take_free(id) {
+                return Some(turn);
+            }
+            // It may have become free just now.
+            if let Some(line) = lines().iter_mut().find(|line| line.id == id) {
+                line.last += 1;
+                line.waiting.push_back(Waiter { number: line.last, thread: thread::current() });
+                break line.last;
+            }
         };
         loop {
-            {
-                let mut lines = lines();
-                let line = lines.get_or_insert_default().entry(id).or_default();
-                if line.front().is_some_and(|first| first.number == number) {
+            if let Some(line) = lines().iter_mut().find(|line| line.id == id) {
+                if line.holder == number {
                     return Some(Self { id });
                 }
                 if patience.left().is_none() {
-                    line.retain(|waiter| waiter.number != number);
+                    line.waiting.retain(|waiter| waiter.number != number);
                     return None;
                 }
             }
@@ -127,25 +169,28 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut lines = lines();
-        let lines = lines.get_or_insert_default();
-        let Some(line) = lines.get_mut(&self.id) else { return };
-        line.pop_front();
-        match line.front() {
-            Some(next) => next.thread.unpark(),
-            None => drop(lines.remove(&self.id)),
+        let Some(index) = lines.iter().position(|line| line.id == self.id) else { return };
+        let line = &mut lines[index];
+        match line.waiting.pop_front() {
+            Some(next) => {
+                line.holder = next.number;
+                next.thread.unpark();
+            }
+            None => drop(lines.swap_remove(index)),
         }
     }
 }
 
-fn lines() -> MutexGuard<'static, Option<HashMap<FileId, VecDeque<Waiter>>>> {
+fn lines() -> MutexGuard<'static, Vec<Line>> {
     // Nothing that holds it can panic half-way, so the content is sound in any case.
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns when `count` threads stand in line for the file, the holder among them.
+/// Returns when `count` threads wait for the file.
 #[cfg(test)]
-pub(crate) fn until_in_line(id: FileId, count: usize) {
-    while lines().as_ref().and_then(|lines| lines.get(&id)).map_or(0, VecDeque::len) < count {
+pub(crate) fn until_waiting(id: FileId, count: usize) {
+    let waiting = || lines().iter().find(|line| line.id == id).map_or(0, |line| line.waiting.len());
+    while waiting() < count {
         thread::yield_now();
     }
 }
@@ -210,12 +255,12 @@ garbage
                     let _turn = Turn::take(id, forever).unwrap();
                     done.send(name).unwrap();
                 });
-                until_in_line(id, name + 1);
+                until_waiting(id, name);
             }
             assert!(Turn::take(id, Patience::of(Duration::ZERO)).is_none());
             drop(first);
         });
         assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert!(!lines().as_ref().unwrap().contains_key(&id));
+        assert!(lines().iter().all(|line| line.id != id));
     }
 }

@@ -15,7 +15,8 @@ const EXPECTED: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChroniclePath {
     given: String,
-    normal: String,
+    /// Unless it is the given text.
+    normal: Option<String>,
 }
 
 impl ChroniclePath {
@@ -33,22 +34,22 @@ impl ChroniclePath {
         if text.is_empty() {
             return refuse("is empty");
         }
-        if text.contains('\0') {
+        if text.as_bytes().contains(&0) {
             return refuse("holds a NUL character");
         }
-        if text.contains('\\') {
+        if text.as_bytes().contains(&b'\\') {
             return refuse("holds a backslash; segments are separated by `/`");
         }
         if text.starts_with('/') {
             return refuse("is absolute");
         }
-        let mut segments = Vec::new();
+        let mut has_dots = false;
         for segment in text.split('/') {
             match segment {
                 "" => return refuse("has an empty segment"),
                 ".." => return refuse("has a `..` segment"),
-                "." => {}
-                name => segments.push(name),
+                "." => has_dots = true,
+                _ => {}
             }
         }
         // The text's own ending counts, so that `a.sage/.` is not taken for `a.sage`.
@@ -56,7 +57,11 @@ impl ChroniclePath {
         match name.strip_suffix(ENDING) {
             None => refuse("does not end in `.sage`"),
             Some("") => refuse("has no name before `.sage`"),
-            Some(_) => Ok(Self { given: text.to_owned(), normal: segments.join("/") }),
+            Some(_) => {
+                let named = || text.split('/').filter(|segment| *segment != ".");
+                let normal = has_dots.then(|| named().collect::<Vec<_>>().join("/"));
+                Ok(Self { given: text.to_owned(), normal })
+            }
         }
     }
 
@@ -67,12 +72,21 @@ impl ChroniclePath {
 
     /// Without `.` segments: equal for two spellings of one path.
     pub fn normal(&self) -> &str {
-        &self.normal
+        self.normal.as_deref().unwrap_or(&self.given)
+    }
+
+    pub(crate) fn into_normal(self) -> String {
+        self.normal.unwrap_or(self.given)
+    }
+
+    /// The folders on the way from the workspace root to the chronicle.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
+        self.normal().match_indices('/').map(|(end, _)| &self.normal()[..end])
     }
 
     /// The folder that the chronicle lies in, unless that is the workspace root.
     pub(crate) fn parent(&self) -> Option<&str> {
-        self.normal.rsplit_once('/').map(|(parent, _)| parent)
+        self.normal().rsplit_once('/').map(|(parent, _)| parent)
     }
 }
 

@@ -8,21 +8,69 @@
 /// and what no calendar has (a 30th of February, a 25th hour) is not. The basic form, week dates
 /// and ordinal dates are refused. Second 60 is a leap second.
 pub(crate) fn is_iso8601(text: &str) -> bool {
-    let (date, time) = match text.split_once('T') {
-        Some((date, time)) => (date, Some(time)),
-        None => (text, None),
-    };
-    is_date(date) && time.is_none_or(is_time_with_offset)
+    let mut rest = Rest(text.as_bytes());
+    rest.date() && (rest.is_empty() || rest.eat(b'T') && rest.time() && rest.offset())
 }
 
-fn is_date(text: &str) -> bool {
-    let parts: Vec<_> = text.split('-').collect();
-    let [year, month, day] = parts[..] else { return false };
-    let (Some(year), Some(month), Some(day)) = (digits(year, 4), digits(month, 2), digits(day, 2))
-    else {
-        return false;
-    };
-    (1..=days_in(year, month)).contains(&day)
+/// What has not been looked at yet. Each method takes its part from the front, if it is there.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn date(&mut self) -> bool {
+        let Some(year) = self.number(4) else { return false };
+        let Some(month) = self.eat(b'-').then(|| self.number(2)).flatten() else { return false };
+        let Some(day) = self.eat(b'-').then(|| self.number(2)).flatten() else { return false };
+        (1..=days_in(year, month)).contains(&day)
+    }
+
+    fn time(&mut self) -> bool {
+        self.below(24)
+            && self.eat(b':')
+            && self.below(60)
+            && (!self.eat(b':') || self.below(61) && self.fraction())
+    }
+
+    fn fraction(&mut self) -> bool {
+        if !(self.eat(b'.') || self.eat(b',')) {
+            return true;
+        }
+        let count = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.0 = &self.0[count..];
+        count > 0
+    }
+
+    /// The offset, if any, and the end.
+    fn offset(&mut self) -> bool {
+        let whole = if self.eat(b'+') || self.eat(b'-') {
+            self.below(24) && (!self.eat(b':') || self.below(60))
+        } else {
+            self.eat(b'Z') || self.is_empty()
+        };
+        whole && self.is_empty()
+    }
+
+    fn below(&mut self, limit: u32) -> bool {
+        self.number(2).is_some_and(|number| number < limit)
+    }
+
+    /// The number that the next `count` decimal digits denote.
+    fn number(&mut self, count: usize) -> Option<u32> {
+        let (digits, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        digits.iter().try_fold(0, |number, digit| {
+            digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0'))
+        })
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let Some(rest) = self.0.strip_prefix(&[byte]) else { return false };
+        self.0 = rest;
+        true
+    }
 }
 
 /// No days for a month that does not exist.
@@ -36,52 +84,6 @@ fn days_in(year: u32, month: u32) -> u32 {
         2 => 28,
         _ => 0,
     }
-}
-
-fn is_time_with_offset(text: &str) -> bool {
-    if let Some(time) = text.strip_suffix('Z') {
-        return is_time(time);
-    }
-    match text.split_once(['+', '-']) {
-        Some((time, offset)) => is_time(time) && is_offset(offset),
-        None => is_time(text),
-    }
-}
-
-fn is_time(text: &str) -> bool {
-    let (clock, fraction) = match text.split_once(['.', ',']) {
-        Some((clock, fraction)) => (clock, Some(fraction)),
-        None => (text, None),
-    };
-    let parts: Vec<_> = clock.split(':').collect();
-    match parts[..] {
-        [hour, minute] => fraction.is_none() && below(hour, 24) && below(minute, 60),
-        [hour, minute, second] => {
-            below(hour, 24)
-                && below(minute, 60)
-                && below(second, 61)
-                && fraction.is_none_or(|f| !f.is_empty() && f.bytes().all(|b| b.is_ascii_digit()))
-        }
-        _ => false,
-    }
-}
-
-fn is_offset(text: &str) -> bool {
-    match text.split_once(':') {
-        Some((hour, minute)) => below(hour, 24) && below(minute, 60),
-        None => below(text, 24),
-    }
-}
-
-fn below(text: &str, limit: u32) -> bool {
-    digits(text, 2).is_some_and(|n| n < limit)
-}
-
-/// The number that exactly `count` decimal digits denote.
-fn digits(text: &str, count: usize) -> Option<u32> {
-    (text.len() == count && text.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| text.parse().ok())
-        .flatten()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::case::{
     Outcome, Step,
 };
 use crate::matcher::Pattern;
-use crate::problem::{Location, Problem, line_of};
+use crate::problem::{Lines, Location, Problem};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -114,8 +114,14 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
         ));
     }
     let mut cases = Vec::with_capacity(fixture.cases.len());
+    let reader = Reader {
+        file,
+        text,
+        lines: Lines::of(text),
+        contract: &fixture.contract,
+        topic: &fixture.topic,
+    };
     for raw in &fixture.cases {
-        let reader = Reader { file, text, contract: &fixture.contract, topic: &fixture.topic };
         match reader.case(raw.get()) {
             Ok(case) => cases.push(case),
             Err(problem) => problems.push(problem),
@@ -133,6 +139,7 @@ fn plain(fault: &serde_json::Error) -> String {
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    lines: Lines,
     contract: &'a str,
     topic: &'a str,
 }
@@ -140,7 +147,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// `part` is a slice of the file's text, so its place is known.
     fn line(&self, part: &str) -> usize {
-        line_of(self.text, part.as_ptr().addr() - self.text.as_ptr().addr())
+        self.lines.at(part.as_ptr().addr() - self.text.as_ptr().addr())
     }
 
     fn case(&self, raw: &str) -> Result<Case, Problem> {

@@ -12,9 +12,10 @@ use proofmark_protocol::{Close, Open, RpcError};
 use serde_json::{Value, json};
 
 use super::files;
-use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Outcome, Step};
+use super::outcome::{asks_differ, differs, expectation, reply_of};
+use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Step};
 use crate::ledger::Contract;
-use crate::matcher::Difference;
+use crate::problem::Location;
 use crate::subject::Fault;
 use crate::subject::connection::{Ask, Connection, SessionHost};
 use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
@@ -40,7 +41,7 @@ pub(super) async fn execute<P: Processes>(
         Ok(workspace) => workspace,
         // The harness's own folder: the subject has not been asked anything yet.
         Err(message) => {
-            return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, case)) });
+            return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, &case.at)) });
         }
     };
     let mut stage = Stage {
@@ -65,7 +66,7 @@ pub(super) async fn execute<P: Processes>(
     let closed = stage.close().await?;
     let failure = failure.or(closed).map(|found| stage.explain(found));
     Ok(match failure {
-        Some(failure) => Verdict::Failed { failure: Box::new(failure) },
+        Some(failure) => Verdict::Failed { failure },
         None => Verdict::Passed,
     })
 }
@@ -78,11 +79,11 @@ fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, St
 }
 
 /// A failure with nothing but a reason.
-pub(super) fn bare(reason: &str, told: String, case: &Case) -> Failure {
+pub(super) fn bare(reason: &str, told: String, at: &Location) -> Failure {
     Failure {
         reason: reason.to_owned(),
         told,
-        at: case.at.to_string(),
+        at: at.to_string(),
         words: None,
         call: None,
         expected: None,
@@ -96,26 +97,20 @@ pub(super) fn bare(reason: &str, told: String, case: &Case) -> Failure {
 
 /// Why a case ends early.
 enum Stop {
-    Failure(Found),
+    Failure(Box<Failure>),
     Fault(Fault),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(Box::new(failure))
+    }
 }
 
 impl From<Fault> for Stop {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
-}
-
-/// A failure as it was found, before the surroundings are added.
-struct Found {
-    reason: &'static str,
-    told: String,
-    at: String,
-    words: Option<String>,
-    call: Option<CallSeen>,
-    expected: Option<Value>,
-    got: Option<Value>,
-    difference: Option<Difference>,
 }
 
 /// A session in one process of the subject.
@@ -166,7 +161,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             Action::Write(given) => {
                 match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
                     Some(Err(fault)) => {
-                        Err(Stop::Failure(found(step, "workspace", fault.to_string())))
+                        Err(Stop::from(at_step(step, "workspace", fault.to_string())))
                     }
                     Some(Ok(())) | None => Ok(()),
                 }
@@ -177,11 +172,11 @@ impl<'a, P: Processes> Stage<'a, P> {
                     .as_ref()
                     .and_then(|workspace| files::check(workspace, expected))
                 {
-                    Some(file) => Err(Stop::Failure(Found {
+                    Some(file) => Err(Stop::from(Failure {
                         expected: Some(file.expected),
                         got: Some(file.got),
                         difference: Some(file.difference),
-                        ..found(step, "difference", "a file is not as expected".to_owned())
+                        ..at_step(step, "difference", "a file is not as expected".to_owned())
                     })),
                     None => Ok(()),
                 }
@@ -202,7 +197,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             if shared { self.processes.shared() } else { self.processes.spare().await? };
         let given = &self.case.given;
         let fakes = Host::new(&given.fakes)
-            .map_err(|message| Stop::Failure(blame(self.case, "fakes", message)))?;
+            .map_err(|message| Stop::from(self.refused("fakes", message)))?;
         let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
         let open = Open {
             session: self.session.clone(),
@@ -219,11 +214,9 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.seats.insert(process, Seat { connection, host, shared });
         match answer {
             Ok(_) => Ok(()),
-            Err(error) => Err(Stop::Failure(blame(
-                self.case,
-                "adapter-error",
-                format!("the adapter refused `open`: {error}"),
-            ))),
+            Err(error) => Err(Stop::from(
+                self.refused("adapter-error", format!("the adapter refused `open`: {error}")),
+            )),
         }
     }
 
@@ -242,20 +235,21 @@ impl<'a, P: Processes> Stage<'a, P> {
         answer: Result<Value, RpcError>,
         alone: bool,
     ) -> Result<(), Stop> {
-        let of_call = |reason, told| Found { call: Some(seen(call)), ..found(step, reason, told) };
+        let of_call =
+            |reason, told| Failure { call: Some(seen(call)), ..at_step(step, reason, told) };
         let asks = alone.then(|| {
             std::mem::take(&mut *self.seats[call.process.as_str()].host.asks.borrow_mut())
         });
         let reply = match answer {
             Ok(reply) => reply,
             Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
-                return Err(Stop::Failure(of_call(
+                return Err(Stop::from(of_call(
                     "not-implemented",
                     format!("the adapter does not implement it: {error}"),
                 )));
             }
             Err(error) => {
-                return Err(Stop::Failure(of_call(
+                return Err(Stop::from(of_call(
                     "adapter-error",
                     format!("the adapter broke instead of answering: {error}"),
                 )));
@@ -267,7 +261,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                 let told =
                     "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}"
                         .to_owned();
-                return Err(Stop::Failure(Found {
+                return Err(Stop::from(Failure {
                     got: Some(reply),
                     ..of_call("bad-answer", told)
                 }));
@@ -281,7 +275,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         });
         let outcome = json!({ kind.word(): value });
         if let Some(difference) = difference {
-            return Err(Stop::Failure(Found {
+            return Err(Stop::from(Failure {
                 expected: Some(expectation(&call.expect)),
                 got: Some(outcome),
                 difference: Some(difference),
@@ -290,7 +284,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
         self.exchanges.push((call, outcome));
         match asked {
-            Some((expected, got, difference)) => Err(Stop::Failure(Found {
+            Some((expected, got, difference)) => Err(Stop::from(Failure {
                 expected: Some(expected),
                 got: Some(got),
                 difference: Some(difference),
@@ -300,8 +294,13 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
+    /// A failure of the case as a whole.
+    fn refused(&self, reason: &str, told: String) -> Failure {
+        bare(reason, told, &self.case.at)
+    }
+
     /// Closes every session and gives the spare processes back.
-    async fn close(&mut self) -> Result<Option<Found>, Fault> {
+    async fn close(&mut self) -> Result<Option<Box<Failure>>, Fault> {
         let mut refused = None;
         for seat in std::mem::take(&mut self.seats).into_values() {
             let answer =
@@ -309,11 +308,8 @@ impl<'a, P: Processes> Stage<'a, P> {
             self.asks.append(&mut seat.host.asks.borrow_mut());
             seat.connection.detach(&self.session);
             if let Err(error) = answer {
-                refused = Some(blame(
-                    self.case,
-                    "adapter-error",
-                    format!("the adapter refused `close`: {error}"),
-                ));
+                let told = format!("the adapter refused `close`: {error}");
+                refused = Some(Box::new(self.refused("adapter-error", told)));
             }
             if !seat.shared {
                 self.processes.give_back(seat.connection);
@@ -323,25 +319,14 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// Adds the surroundings; the workspace's own path becomes a word, so that two runs tell the same.
-    fn explain(&self, found: Found) -> Failure {
-        let transcript: Vec<Exchange> = self
+    fn explain(&self, mut failure: Box<Failure>) -> Box<Failure> {
+        failure.transcript = self
             .exchanges
             .iter()
             .map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() })
             .collect();
-        let mut failure = Failure {
-            reason: found.reason.to_owned(),
-            told: found.told,
-            at: found.at,
-            words: found.words,
-            call: found.call,
-            expected: found.expected,
-            got: found.got,
-            difference: found.difference,
-            asks: self.asks.clone(),
-            transcript,
-            stderr: self.processes.shared().stderr(),
-        };
+        failure.asks.clone_from(&self.asks);
+        failure.stderr = self.processes.shared().stderr();
         if let Some(workspace) = &self.workspace {
             let root = workspace.root().to_string_lossy();
             let hide = |text: &mut String| {
@@ -388,118 +373,7 @@ fn seen(call: &CallStep) -> CallSeen {
     CallSeen { operation: operation.clone(), args: args.clone(), process: process.clone() }
 }
 
-fn found(step: &Step, reason: &'static str, told: String) -> Found {
-    Found {
-        reason,
-        told,
-        at: step.at.to_string(),
-        words: step.words.clone(),
-        call: None,
-        expected: None,
-        got: None,
-        difference: None,
-    }
-}
-
-fn blame(case: &Case, reason: &'static str, told: String) -> Found {
-    Found {
-        reason,
-        told,
-        at: case.at.to_string(),
-        words: None,
-        call: None,
-        expected: None,
-        got: None,
-        difference: None,
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Returned,
-    Failed,
-}
-
-impl Kind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Returned => "returns",
-            Self::Failed => "fails",
-        }
-    }
-}
-
-/// `{"value": …}` or `{"error": {…}}`; further members may come from a newer subject.
-fn reply_of(reply: Value) -> Result<(Kind, Value), Value> {
-    let Value::Object(mut map) = reply else { return Err(reply) };
-    match (map.contains_key("value"), map.get("error").is_some_and(is_contract_error)) {
-        (true, false) if !map.contains_key("error") => {
-            Ok((Kind::Returned, map.remove("value").unwrap_or_default()))
-        }
-        (false, true) => Ok((Kind::Failed, map.remove("error").unwrap_or_default())),
-        _ => Err(Value::Object(map)),
-    }
-}
-
-fn is_contract_error(error: &Value) -> bool {
-    error.get("code").is_some_and(Value::is_string)
-}
-
-/// The difference from the likeliest alternative: one of the same kind, if there is one.
-fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<Difference> {
-    let mut first = None;
-    for outcome in expect {
-        let difference = match (outcome, kind) {
-            (Outcome::Returns(pattern), Kind::Returned)
-            | (Outcome::Fails(pattern), Kind::Failed) => {
-                let difference = pattern.difference(value)?;
-                first = Some(difference);
-                continue;
-            }
-            (Outcome::Returns(_), Kind::Failed) => Difference {
-                path: "$".to_owned(),
-                expected: "a value".to_owned(),
-                got: format!("a failure with {}", value["code"]),
-            },
-            (Outcome::Fails(pattern), Kind::Returned) => Difference {
-                path: "$".to_owned(),
-                expected: format!("a failure with {}", pattern.source["code"]),
-                got: "a value".to_owned(),
-            },
-        };
-        first = first.or(Some(difference));
-    }
-    first
-}
-
-fn expectation(expect: &[Outcome]) -> Value {
-    match expect {
-        [only] => only.to_value(),
-        several => json!({"either": several.iter().map(Outcome::to_value).collect::<Vec<_>>()}),
-    }
-}
-
-fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value, Difference)> {
-    let got: Vec<Value> = asks
-        .iter()
-        .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
-        .collect();
-    let mut difference =
-        call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
-            let mut difference = pattern.difference(ask)?;
-            difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
-            Some(difference)
-        });
-    if difference.is_none() && call.asks.len() != got.len() {
-        let place = call.asks.len().min(got.len());
-        let shown =
-            |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
-        difference = Some(Difference {
-            path: format!("call {} of a fake", place + 1),
-            expected: shown(call.asks.get(place).map(|pattern| &pattern.source)),
-            got: shown(got.get(place)),
-        });
-    }
-    let expected = call.asks.iter().map(|pattern| pattern.source.clone()).collect();
-    Some((json!({"asks": Value::Array(expected)}), json!({"asks": got}), difference?))
+/// A failure of one step.
+fn at_step(step: &Step, reason: &str, told: String) -> Failure {
+    Failure { words: step.words.clone(), ..bare(reason, told, &step.at) }
 }

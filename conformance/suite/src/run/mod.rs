@@ -2,6 +2,7 @@
 
 pub(crate) mod execute;
 mod files;
+mod outcome;
 mod runner;
 mod worker;
 

@@ -145,7 +145,7 @@ impl<'a> Worker<'a> {
     }
 
     fn condemn(&self, case: &Case, fault: Fault, stderr: Vec<String>) {
-        let mut failure = bare(fault.code(), fault.to_string(), case);
+        let mut failure = bare(fault.code(), fault.to_string(), &case.at);
         failure.stderr = stderr;
         self.decide(case, Verdict::Failed { failure: Box::new(failure) });
     }

@@ -89,7 +89,7 @@ impl Connection {
         let mut connection =
             Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
         let said = connection.request("hello", &greeting, patience.start).await;
-        match said.and_then(|answer| greeted(answer)) {
+        match said.and_then(greeted) {
             Ok(hello) => {
                 connection.hello = hello;
                 connection.shared.during.set("while it was needed");
@@ -126,8 +126,16 @@ impl Connection {
                 Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended()))
             }
             Err(_) => {
-                let fault =
-                    Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() };
+                // A child may hold stdout open when the subject itself is long gone.
+                let ended = self.process.borrow_mut().as_mut().and_then(Process::has_ended);
+                let fault = match ended {
+                    Some(status) => {
+                        Fault::Exited { status, during: format!("before it answered `{method}`") }
+                    }
+                    None => {
+                        Fault::NoAnswer { to: method.to_owned(), after_ms: patience.as_millis() }
+                    }
+                };
                 Err(self.shared.fail(fault))
             }
         }
@@ -163,19 +171,15 @@ impl Connection {
 
     /// A closed pipe is told apart: did the process end, and how, or does it live on?
     pub(crate) async fn refine(&self, fault: Fault) -> Fault {
-        let (during, patience) = match &fault {
-            Fault::ClosedStdout { during } | Fault::ClosedStdin { during } => {
-                (during.clone(), Duration::from_millis(500))
-            }
-            // A child may hold stdout open when the subject itself is long gone.
-            Fault::NoAnswer { to, .. } => (format!("before it answered `{to}`"), Duration::ZERO),
-            _ => return fault,
+        let (Fault::ClosedStdout { during } | Fault::ClosedStdin { during }) = &fault else {
+            return fault;
         };
         let Some(mut process) = self.process.borrow_mut().take() else {
             return fault;
         };
-        let refined = match tokio::time::timeout(patience, process.ended()).await {
-            Ok(status) => Fault::Exited { status, during },
+        let ended = tokio::time::timeout(Duration::from_millis(200), process.ended()).await;
+        let refined = match ended {
+            Ok(status) => Fault::Exited { status, during: during.clone() },
             Err(_) => fault,
         };
         *self.process.borrow_mut() = Some(process);

@@ -32,18 +32,23 @@ const KEPT_BYTES_OF_A_LINE: usize = 400;
 
 impl StderrTail {
     fn push(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            if *byte == b'\n' {
-                let line = String::from_utf8_lossy(&self.partial).trim_end().to_owned();
-                self.partial.clear();
-                self.lines.push_back(line);
-                if self.lines.len() > KEPT_LINES {
-                    self.lines.pop_front();
-                }
-            } else if self.partial.len() < KEPT_BYTES_OF_A_LINE {
-                self.partial.push(*byte);
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        self.extend(first);
+        for next in lines {
+            let line = String::from_utf8_lossy(&self.partial).trim_end().to_owned();
+            self.partial.clear();
+            self.lines.push_back(line);
+            if self.lines.len() > KEPT_LINES {
+                self.lines.pop_front();
             }
+            self.extend(next);
         }
+    }
+
+    fn extend(&mut self, part: &[u8]) {
+        let room = KEPT_BYTES_OF_A_LINE - self.partial.len();
+        self.partial.extend_from_slice(&part[..part.len().min(room)]);
     }
 
     pub(crate) fn snapshot(&self) -> Vec<String> {
@@ -90,6 +95,11 @@ impl Process {
             Ok(status) => super::fault::told(status),
             Err(fault) => format!("in a way that cannot be told ({fault})"),
         }
+    }
+
+    /// How it ended, if it has.
+    pub(super) fn has_ended(&mut self) -> Option<String> {
+        self.child.try_wait().ok().flatten().map(super::fault::told)
     }
 
     fn signal(&self, signal: rustix::process::Signal) -> bool {

@@ -1,0 +1,266 @@
+//! The program as its users start it: output, exit codes, and what it says about bad input.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use common::PROOFMARK;
+use rstest::rstest;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn proofmark(args: &[&str]) -> Said {
+    let output = Command::new(PROOFMARK).args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+#[track_caller]
+fn undetermined(args: &[&str], told: &str) {
+    let said = proofmark(args);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
+fn the_reference_is_certified() {
+    let said = proofmark(&["certify", "reference"]);
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    for contract in ["sage.chronicle", "sage.errors", "sage.utils"] {
+        assert!(said.out.contains(&format!("{contract}  certified")), "{}", said.out);
+    }
+    for id in proofmark(&["list", "requirements"]).out.lines() {
+        assert!(said.out.contains(&format!(" {id}  ")), "no line for {id}");
+    }
+    assert!(said.err.contains(" cases, 0 failed"), "progress is shown: {}", said.err);
+}
+
+#[test]
+fn one_contract_can_be_certified_alone() {
+    let said = proofmark(&["certify", "--contract", "sage.errors", "reference"]);
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    assert!(
+        said.out.contains("sage.errors  certified") && !said.out.contains("sage.utils "),
+        "{}",
+        said.out
+    );
+}
+
+/// The saboteur's only lie is found, named, and nothing else is blamed.
+#[test]
+fn a_broken_promise_is_reported_as_one() {
+    let said = proofmark(&[
+        "certify",
+        "--format",
+        "json",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        "tail-from-the-head",
+    ]);
+    assert_eq!(said.code, Some(1));
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    let certified: Vec<(&str, bool)> = report["contracts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|contract| {
+            (contract["id"].as_str().unwrap(), contract["certified"].as_bool().unwrap())
+        })
+        .collect();
+    assert_eq!(certified, [("sage.chronicle", false), ("sage.errors", true), ("sage.utils", true)]);
+    let failed =
+        report["cases"].as_array().unwrap().iter().filter(|case| case["verdict"] == "failed");
+    let operations: Vec<&Value> =
+        failed.map(|case| &case["failure"]["call"]["operation"]).collect();
+    assert!(!operations.is_empty());
+    assert!(
+        operations.iter().all(|operation| *operation == "chronicle.tailChronicle"),
+        "{operations:?}"
+    );
+}
+
+#[test]
+fn a_failure_says_all_that_is_needed() {
+    let said = proofmark(&[
+        "run",
+        "--case",
+        "sage.chronicle/tail/the-last-one",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        "tail-from-the-head",
+    ]);
+    assert_eq!(said.code, Some(1));
+    let told = said.out.replace(PROOFMARK, "proofmark");
+    // The last line has the time that it took.
+    let told: Vec<&str> = told.lines().filter(|line| !line.contains(" passed, ")).collect();
+    insta::assert_snapshot!(told.join("\n"));
+    // The command that it gives runs this case alone, and fails in the same way.
+    let line = said
+        .out
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("run it alone: proofmark "))
+        .unwrap();
+    let again = Command::new(PROOFMARK).args(line.split(' ')).output().unwrap();
+    assert_eq!(again.status.code(), Some(1));
+    assert!(
+        String::from_utf8(again.stdout)
+            .unwrap()
+            .contains("FAILED sage.chronicle/tail/the-last-one")
+    );
+}
+
+/// Workers, window and order change nothing but the time.
+#[test]
+fn the_verdicts_are_the_same_however_they_are_reached() {
+    let report = |how: &[&str]| {
+        let args = [
+            &["run", "--format", "json"],
+            how,
+            &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"],
+        ]
+        .concat();
+        let mut report: Value = serde_json::from_str(&proofmark(&args).out).unwrap();
+        assert!(report.as_object_mut().unwrap().remove("timing").is_some());
+        report.to_string()
+    };
+    let first = report(&[]);
+    for how in [
+        &["--jobs", "1", "--window", "1"][..],
+        &["--jobs", "3", "--seed", "7"],
+        &["--seed", "11", "--window", "100"],
+    ] {
+        assert_eq!(report(how), first, "{how:?}");
+    }
+}
+
+#[test]
+fn lists_are_names_and_nothing_else() {
+    assert_eq!(proofmark(&["list", "contracts"]).out, "sage.chronicle\nsage.errors\nsage.utils\n");
+    let cases = proofmark(&["list", "cases"]).out;
+    assert!(
+        cases.lines().count() > 500 && cases.lines().all(|line| line.starts_with("sage.")),
+        "{cases}"
+    );
+}
+
+#[rstest]
+#[case("UTILS-017", &["UTILS-017  The SHA-256 of \"hello\"", "source    sage.md: @sage/utils", "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"])]
+#[case("sage.utils/sha256/the-example", &["why ", "shows     UTILS-017", "origin    contract", "call utils.sha256 {\"text\":\"hello\"}"])]
+#[case("sage.errors", &["Error", "operation errors.raise", "ERRORS-001"])]
+fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
+    let said = proofmark(&["show", id]);
+    assert_eq!(said.code, Some(0));
+    for part in parts {
+        assert!(said.out.contains(part), "`{part}` is not in:\n{}", said.out);
+    }
+}
+
+#[rstest]
+#[case(&["certify"], "say what to certify")]
+#[case(&["certify", "reference", "--", "node"], "either `reference` or a command")]
+#[case(&["run", "--case", "no/such/*"], "no case matches `no/such/*`")]
+#[case(&["run", "--case", "sage.utils/sha256/the-exmaple"], "did you mean `sage.utils/sha256/the-example`?")]
+#[case(&["run", "--case", "a[", "reference"], "`a[` is not a glob")]
+#[case(&["run", "--contract", "sage.util"], "unknown contract `sage.util` (did you mean `sage.utils`?)")]
+#[case(&["run", "--requirement", "UTILS-999"], "unknown requirement `UTILS-999`")]
+#[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001"], "a run of zero cases shows nothing")]
+#[case(&["run", "--jobs", "0"], "0 is not in 1..=256")]
+#[case(&["show", "UTILS-01"], "nothing has the id `UTILS-01` (did you mean `UTILS-001`?)")]
+#[case(&["run", "--suite", "/no/such/folder"], "`/no/such/folder` cannot be read")]
+#[case(&["frobnicate"], "unrecognized subcommand")]
+fn bad_input_is_told_and_determines_nothing(#[case] args: &[&str], #[case] told: &str) {
+    undetermined(args, told);
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = std::process::Command::new(PROOFMARK)
+        .args(["list", "cases"])
+        .stdout(writer)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+}
+
+/// A suite of one contract, whose only case is `case`.
+fn suite_with(case: Value) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let ledger = "contract = \"my.notes\"\ntitle = \"Notes\"\ntext = \"notes.md\"\nprefix = \"NOTES\"\nworkspace = false\noperations = [\"utils.sha256\"]\n\n[[requirement]]\nid = \"NOTES-001\"\nlevel = \"must\"\nbasis = \"contract\"\nsentence = \"It hashes.\"\nsource = \"here\"\n";
+    let write = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let fixtures = folder.path().join("fixtures/my.notes");
+    write(&fixtures.join("requirements.toml"), ledger);
+    let fixture = json!({"contract": "my.notes", "topic": "notes", "cases": [case]});
+    write(&fixtures.join("notes.json"), &serde_json::to_string_pretty(&fixture).unwrap());
+    folder
+}
+
+fn hashing_case() -> Value {
+    json!({
+        "id": "notes/hash", "why": "It is the contract.", "shows": ["NOTES-001"], "origin": "contract",
+        "steps": [{ "call": "utils.sha256", "args": { "text": "" }, "returns": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }],
+    })
+}
+
+#[test]
+fn an_authors_suite_takes_the_place_of_the_built_in_one() {
+    let folder = suite_with(hashing_case());
+    let at = folder.path().to_str().unwrap();
+    assert_eq!(proofmark(&["list", "cases", "--suite", at]).out, "my.notes/notes/hash\n");
+    let lint = proofmark(&["lint", "--suite", at]);
+    assert_eq!(
+        (lint.code, lint.out.as_str()),
+        (Some(0), "1 contracts, 1 requirements, 1 cases: no problem\n")
+    );
+    // The reference does not claim it: not exercised, so nothing is shown.
+    let run = proofmark(&["run", "--suite", at, "reference"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.out.contains("0 passed, 0 failed, 1 not exercised"), "{}", run.out);
+}
+
+#[test]
+fn a_broken_suite_is_told_by_file_and_line() {
+    let mut case = hashing_case();
+    case["shows"] = json!(["NOTES-002"]);
+    case["steps"][0]["retuns"] = json!(null);
+    let folder = suite_with(case);
+    let at = folder.path().to_str().unwrap();
+    let lint = proofmark(&["lint", "--suite", at]);
+    assert_eq!(lint.code, Some(1));
+    assert!(lint.out.starts_with("fixtures/my.notes/notes.json:13: case `notes/hash`: unknown field `retuns`, expected one of"), "{}", lint.out);
+    undetermined(
+        &["run", "--suite", at, "reference"],
+        "the suite is broken:\n  fixtures/my.notes/notes.json:13:",
+    );
+}
+
+#[test]
+fn the_reference_speaks_the_protocol_by_hand() {
+    let hello = r#"{"jsonrpc":"2.0","id":"mine","method":"hello","params":{"protocol":1,"harness":{"name":"by hand","version":"0"}}}"#;
+    let output =
+        Command::new(PROOFMARK).arg("subject").write_stdin(format!("{hello}\n")).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&answer["id"], &answer["result"]["contracts"]),
+        (&json!("mine"), &json!(["sage.utils", "sage.errors", "sage.chronicle"]))
+    );
+    assert_eq!(output.status.code(), Some(0));
+}

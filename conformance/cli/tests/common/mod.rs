@@ -1,0 +1,46 @@
+//! What several test programs need: the built program as a subject, and cases run on it.
+
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+use std::collections::BTreeMap;
+
+use proofmark_suite::case::Case;
+use proofmark_suite::run::{Cancel, RunOptions, run};
+use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::verdict::Verdict;
+use proofmark_suite::{Suite, SuiteFiles};
+
+pub(crate) const PROOFMARK: &str = env!("CARGO_BIN_EXE_proofmark");
+
+pub(crate) fn embedded_suite() -> Suite {
+    Suite::load(&SuiteFiles::embedded())
+        .unwrap_or_else(|problems| panic!("the suite is broken: {problems:#?}"))
+}
+
+/// The reference, as a process like any other.
+pub(crate) fn reference() -> SubjectCommand {
+    SubjectCommand {
+        program: PROOFMARK.into(),
+        args: vec!["subject".into()],
+        shown: "proofmark subject".to_owned(),
+    }
+}
+
+/// Runs cases on the reference and gives what each failed with, or nothing if it passed.
+pub(crate) fn run_on_reference(
+    suite: &Suite,
+    cases: Vec<&Case>,
+) -> BTreeMap<String, Option<String>> {
+    let outcome =
+        run(suite, cases, &reference(), &RunOptions::default(), &Cancel::default(), |_| {})
+            .expect("the reference starts");
+    assert!(outcome.faults.is_empty(), "{:?}", outcome.faults);
+    outcome
+        .results
+        .into_iter()
+        .map(|result| match result.verdict {
+            Verdict::Passed => (result.case, None),
+            other => (result.case, Some(format!("{other:#?}"))),
+        })
+        .collect()
+}

@@ -1,0 +1,252 @@
+//! Subjects that do anything but answer: each gets a verdict by name, and nothing of it is left.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::process::{Command, Output};
+
+use assert_cmd::Command as Program;
+use common::PROOFMARK;
+use rstest::rstest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A run in a temporary folder of its own, under a mark that its descendants inherit.
+struct Run {
+    report: Value,
+    code: Option<i32>,
+    stderr: String,
+    temp: TempDir,
+    mark: String,
+}
+
+fn run(args: &[&str], command: &[&str]) -> Run {
+    let temp = TempDir::new().unwrap();
+    let mark = format!("PROOFMARK_TEST={}", temp.path().display());
+    let mut program = Program::new(PROOFMARK);
+    program.args(args).args(["--format", "json", "--"]).args(command);
+    program.env("TMPDIR", temp.path()).env("PROOFMARK_TEST", temp.path());
+    let Output { status, stdout, stderr } = program.output().unwrap();
+    let report = serde_json::from_slice(&stdout).unwrap_or_default();
+    Run { report, code: status.code(), stderr: String::from_utf8(stderr).unwrap(), temp, mark }
+}
+
+/// The suite's smaller half, so that a subject that waits does not wait long.
+fn against(adversary: &str) -> Run {
+    run(
+        &["run", "--case", "sage.utils/sha256/*"],
+        &[PROOFMARK, "subject", "--adversary", adversary],
+    )
+}
+
+impl Run {
+    /// The reasons of all failures, each once.
+    fn reasons(&self) -> Vec<&str> {
+        let cases = self.report["cases"].as_array().expect("a report with cases");
+        let mut reasons: Vec<&str> = cases
+            .iter()
+            .map(|case| case["failure"]["reason"].as_str().unwrap_or("passed"))
+            .collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        reasons
+    }
+
+    fn faults(&self) -> Vec<&str> {
+        self.report["faults"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|fault| fault["code"].as_str())
+            .collect()
+    }
+
+    #[track_caller]
+    fn leaves_nothing(&self) {
+        let left: Vec<_> = std::fs::read_dir(self.temp.path())
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        assert!(left.is_empty(), "folders are left: {left:?}");
+        let running = marked_processes(&self.mark);
+        assert!(running.is_empty(), "processes are left: {running:?}");
+    }
+}
+
+/// Command lines of living processes that have `mark` in their environment.
+fn marked_processes(mark: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| {
+            let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+        })
+        .map(|entry| {
+            String::from_utf8_lossy(
+                &std::fs::read(entry.path().join("cmdline")).unwrap_or_default(),
+            )
+            .into_owned()
+        })
+        .collect()
+}
+
+#[rstest]
+#[case("exits-at-once", "exited")]
+#[case("exits-on-call", "exited")]
+#[case("prints-garbage", "garbage")]
+#[case("garbage-on-call", "garbage")]
+#[case("half-a-line", "half-a-line")]
+#[case("endless-line", "line-too-long")]
+#[case("unknown-id", "unknown-id")]
+#[case("answers-twice", "answered-twice")]
+#[case("closes-stdout", "closed-stdout")]
+#[case("other-version", "wrong-version")]
+#[case("no-reply", "bad-answer")]
+#[case("implements-nothing", "not-implemented")]
+#[case("floods-stderr", "difference")]
+fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
+    let run = against(adversary);
+    assert_eq!((run.reasons(), run.code), (vec![reason], Some(1)), "{}", run.stderr);
+    assert_eq!(run.report["holds"], false);
+    run.leaves_nothing();
+}
+
+#[rstest]
+#[case("never-answers")]
+#[case("never-greets")]
+fn silence_is_told_and_not_waited_for_for_ever(#[case] adversary: &str) {
+    let run = run(
+        &[
+            "run",
+            "--case",
+            "sage.utils/sha256/empty*",
+            "--start-timeout",
+            "1000",
+            "--timeout",
+            "1000",
+        ],
+        &[PROOFMARK, "subject", "--adversary", adversary],
+    );
+    assert!(run.reasons().contains(&"no-answer"), "{:?}", run.reasons());
+    assert!(!run.reasons().contains(&"passed"), "{:?}", run.reasons());
+    assert_eq!(run.code, Some(1));
+    run.leaves_nothing();
+}
+
+#[rstest]
+#[case("ignores-the-end", "ignored-shutdown")]
+#[case("leaves-a-child", "left-processes")]
+#[case("leaves-a-daemon", "left-processes")]
+fn what_goes_on_after_the_end_is_told_and_ended(#[case] adversary: &str, #[case] fault: &str) {
+    let run = against(adversary);
+    assert_eq!((run.faults(), run.code), (vec![fault], Some(1)));
+    run.leaves_nothing();
+}
+
+#[test]
+fn a_subject_that_is_not_there_determines_nothing() {
+    let run = run(&["certify"], &["/no/such/program"]);
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.stderr.contains("`/no/such/program` cannot be started: No such file"),
+        "{}",
+        run.stderr
+    );
+    run.leaves_nothing();
+}
+
+#[rstest]
+#[case(&["true"])]
+#[case(&["cat"])]
+#[case(&["yes"])]
+#[case(&["sh", "-c", "head -c 100000000 /dev/zero"])]
+fn programs_that_never_heard_of_it_are_certified_for_nothing(#[case] command: &[&str]) {
+    let run = run(&["certify"], command);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    for contract in run.report["contracts"].as_array().unwrap() {
+        assert_eq!(contract["certified"], false);
+        let holding = contract["requirements"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|one| one["verdict"] == "holds");
+        assert_eq!(holding.count(), 0);
+    }
+    run.leaves_nothing();
+}
+
+/// The crash is blamed on the case that causes it and on no other, whatever else is under way.
+#[test]
+fn one_bad_case_does_not_spoil_its_neighbours() {
+    let run = run(
+        &["run", "--contract", "sage.utils"],
+        &[PROOFMARK, "subject", "--adversary", "crashes-on-empty-text"],
+    );
+    let cases = run.report["cases"].as_array().unwrap();
+    let failed: Vec<&str> = cases
+        .iter()
+        .filter(|case| case["verdict"] == "failed")
+        .filter_map(|case| case["case"].as_str())
+        .collect();
+    assert!(
+        !failed.is_empty() && failed.iter().all(|name| name.starts_with("sage.utils/sha256/")),
+        "{failed:?}"
+    );
+    assert_eq!(run.reasons(), ["exited", "passed"]);
+    assert!(run.faults().is_empty());
+    run.leaves_nothing();
+}
+
+#[test]
+fn a_crash_that_no_case_reproduces_alone_still_counts() {
+    let run = run(
+        &["run", "--contract", "sage.utils", "--jobs", "1"],
+        &[PROOFMARK, "subject", "--adversary", "crashes-in-company"],
+    );
+    assert_eq!((run.faults(), run.code), (vec!["only-together"], Some(1)));
+    assert_eq!(run.reasons(), ["passed"]);
+    run.leaves_nothing();
+}
+
+/// Ctrl-C in the middle: exit code 2, and nothing is left.
+#[test]
+fn an_interrupted_run_cleans_up() {
+    let temp = TempDir::new().unwrap();
+    let mut child = Command::new(PROOFMARK)
+        .args([
+            "run",
+            "--contract",
+            "sage.chronicle",
+            "--",
+            PROOFMARK,
+            "subject",
+            "--adversary",
+            "never-answers",
+        ])
+        .env("TMPDIR", temp.path())
+        .env("PROOFMARK_TEST", temp.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It is under way once a case has its folder.
+    let deep = |path: &std::path::Path| {
+        std::fs::read_dir(path).map(|entries| entries.count()).unwrap_or(0)
+    };
+    while !std::fs::read_dir(temp.path()).unwrap().flatten().any(|entry| deep(&entry.path()) > 0) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+    assert_eq!(
+        marked_processes(&format!("PROOFMARK_TEST={}", temp.path().display())),
+        Vec::<String>::new()
+    );
+}

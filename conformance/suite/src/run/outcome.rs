@@ -1,0 +1,97 @@
+//! What came of a call, held against what was expected.
+
+use serde_json::{Value, json};
+
+use crate::case::{CallStep, Outcome};
+use crate::matcher::Difference;
+use crate::subject::connection::Ask;
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Returned,
+    Failed,
+}
+
+impl Kind {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Returned => "returns",
+            Self::Failed => "fails",
+        }
+    }
+}
+
+/// `{"value": …}` or `{"error": {…}}`; further members may come from a newer subject.
+pub(super) fn reply_of(reply: Value) -> Result<(Kind, Value), Value> {
+    let Value::Object(mut map) = reply else { return Err(reply) };
+    match (map.contains_key("value"), map.get("error").is_some_and(is_contract_error)) {
+        (true, false) if !map.contains_key("error") => {
+            Ok((Kind::Returned, map.remove("value").unwrap_or_default()))
+        }
+        (false, true) => Ok((Kind::Failed, map.remove("error").unwrap_or_default())),
+        _ => Err(Value::Object(map)),
+    }
+}
+
+fn is_contract_error(error: &Value) -> bool {
+    error.get("code").is_some_and(Value::is_string)
+}
+
+/// The difference from the likeliest alternative: one of the same kind, if there is one.
+pub(super) fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<Difference> {
+    let mut first = None;
+    for outcome in expect {
+        let difference = match (outcome, kind) {
+            (Outcome::Returns(pattern), Kind::Returned)
+            | (Outcome::Fails(pattern), Kind::Failed) => {
+                let difference = pattern.difference(value)?;
+                first = Some(difference);
+                continue;
+            }
+            (Outcome::Returns(_), Kind::Failed) => Difference {
+                path: "$".to_owned(),
+                expected: "a value".to_owned(),
+                got: format!("a failure with {}", value["code"]),
+            },
+            (Outcome::Fails(pattern), Kind::Returned) => Difference {
+                path: "$".to_owned(),
+                expected: format!("a failure with {}", pattern.source["code"]),
+                got: "a value".to_owned(),
+            },
+        };
+        first = first.or(Some(difference));
+    }
+    first
+}
+
+pub(super) fn expectation(expect: &[Outcome]) -> Value {
+    match expect {
+        [only] => only.to_value(),
+        several => json!({"either": several.iter().map(Outcome::to_value).collect::<Vec<_>>()}),
+    }
+}
+
+pub(super) fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value, Difference)> {
+    let got: Vec<Value> = asks
+        .iter()
+        .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
+        .collect();
+    let mut difference =
+        call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
+            let mut difference = pattern.difference(ask)?;
+            difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
+            Some(difference)
+        });
+    if difference.is_none() && call.asks.len() != got.len() {
+        let place = call.asks.len().min(got.len());
+        let shown =
+            |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
+        difference = Some(Difference {
+            path: format!("call {} of a fake", place + 1),
+            expected: shown(call.asks.get(place).map(|pattern| &pattern.source)),
+            got: shown(got.get(place)),
+        });
+    }
+    let expected = call.asks.iter().map(|pattern| pattern.source.clone()).collect();
+    Some((json!({"asks": Value::Array(expected)}), json!({"asks": got}), difference?))
+}
