@@ -43,8 +43,8 @@ fn check(pattern: Value, got: Value, difference: Option<[&str; 3]>) {
 // First come, first served would give 1 to the free item and leave nothing for the exact one.
 #[case::greed_is_wrong(json!({"$unordered": [{"$any": "integer"}, 1]}), json!([1, 2]))]
 #[case::a_chain_of_moves(
-    json!({"$unordered": [{"$oneOf": [1, 2]}, {"$oneOf": [2, 3]}, {"$oneOf": [1, 3]}, 1]}),
-    json!([1, 2, 3, 1])
+    json!({"$unordered": [{"$oneOf": [1, 2]}, {"$oneOf": [2, 3]}, 1]}),
+    json!([1, 2, 3])
 )]
 #[case::contains(json!({"$contains": [3, 1]}), json!([0, 1, 2, 3]))]
 #[case::contains_twice(json!({"$contains": [1, 1]}), json!([1, 0, 1]))]

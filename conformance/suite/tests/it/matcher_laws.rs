@@ -91,7 +91,8 @@ fn change(place: &mut Value, pick: Index, how: Selector) {
 
 /// Equality as canonical JSON has it, from the independent implementation.
 fn same(a: &Value, b: &Value) -> bool {
-    serde_json_canonicalizer::to_vec(a).unwrap() == serde_json_canonicalizer::to_vec(b).unwrap()
+    let canonical = |value| serde_json_canonicalizer::to_vec(value).expect("it is plain JSON");
+    canonical(a) == canonical(b)
 }
 
 /// Whether every pattern can have an item of its own, by trying everything.
@@ -112,8 +113,10 @@ fn literally(value: &Value) -> Pattern {
     Pattern::new(json!({ "$literal": value })).expect("a literal is always well formed")
 }
 
+type Accepts = fn(&Value) -> bool;
+
 /// Patterns, and which of the items 0, 1, 2 and "a" each accepts.
-const CHOOSY: [(&str, fn(&Value) -> bool); 6] = [
+const CHOOSY: [(&str, Accepts); 6] = [
     ("1", |item| item == 1),
     ("2", |item| item == 2),
     (r#""a""#, |item| item == "a"),
