@@ -19,17 +19,16 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, oneshot};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::message::{
-    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, Open, Reply, RpcError,
-    push_error, push_notification, push_request, push_result,
+    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, MessageError, Open, Reply,
+    RpcError, push_error, push_notification, push_request, push_result,
 };
+use crate::outbox::{Outbox, Owed};
 use crate::{FrameError, LineReader, MAX_LINE, PROTOCOL, stdio};
 
 /// Why an operation gave no value.
@@ -162,12 +161,14 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         };
         let mut writing = std::pin::pin!(outbox.pump(&mut output));
         let ended = tokio::select! {
-            ended = reading => ended,
-            lost = &mut writing => return lost,
+            ended = reading => {
+                // The answer to `shutdown` may still be on its way.
+                outbox.finish();
+                writing.await.and(ended)
+            }
+            lost = &mut writing => lost,
         };
-        // The answer to `shutdown` may still be on its way.
-        outbox.finish();
-        writing.await?;
+        outbox.hang_up();
         ended
     }
 }
@@ -187,57 +188,6 @@ enum Next {
     Stop,
 }
 
-/// Lines on their way out. Written in one piece whenever the pipe takes them, so that a burst of
-/// answers costs one write.
-#[derive(Default)]
-struct Outbox {
-    lines: Mutex<Vec<u8>>,
-    filled: Notify,
-    finished: AtomicBool,
-    asked: Mutex<Asked>,
-}
-
-/// Calls of fakes that wait for the harness's answer.
-#[derive(Default)]
-struct Asked {
-    next: i64,
-    waiting: HashMap<i64, oneshot::Sender<Result<Value, RpcError>>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-impl Outbox {
-    fn push(&self, add: impl FnOnce(&mut Vec<u8>)) {
-        add(&mut lock(&self.lines));
-        self.filled.notify_one();
-    }
-
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *lock(&self.lines))
-    }
-
-    /// Lets [`Self::pump`] end once everything is written.
-    fn finish(&self) {
-        self.finished.store(true, Ordering::Release);
-        self.filled.notify_one();
-    }
-
-    async fn pump(&self, output: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-        loop {
-            self.filled.notified().await;
-            let finished = self.finished.load(Ordering::Acquire);
-            let lines = self.take();
-            output.write_all(&lines).await?;
-            output.flush().await?;
-            if finished {
-                return Ok(());
-            }
-        }
-    }
-}
-
 struct Served<S> {
     adapter: Adapter<S>,
     sessions: HashMap<String, Arc<S>>,
@@ -250,17 +200,14 @@ impl<S: Send + Sync + 'static> Served<S> {
             Ok(Incoming::Request { id, method, params }) => {
                 return self.request(id, &method, params);
             }
-            Ok(Incoming::Answer { id, outcome }) => {
-                if let Id::Number(number) = id
-                    && let Some(waiting) = lock(&self.outbox.asked).waiting.remove(&number)
-                {
-                    // The call that asked may be gone with its session; then nobody needs the answer.
-                    let _gone = waiting.send(outcome);
-                }
-            }
+            Ok(Incoming::Answer { id, outcome }) => self.outbox.end_ask(&id, outcome),
             Ok(Incoming::Notification { .. }) => {}
             Err(fault) => {
-                let error = RpcError::new(RpcError::PARSE, fault.to_string());
+                let code = match fault {
+                    MessageError::NotJson { .. } => RpcError::PARSE,
+                    MessageError::NotAMessage { .. } => RpcError::INVALID_REQUEST,
+                };
+                let error = RpcError::new(code, fault.to_string());
                 self.outbox.push(|out| push_error(out, None, &error));
             }
         }
@@ -327,22 +274,15 @@ impl<S: Send + Sync + 'static> Served<S> {
                 format!("operation `{}` is not implemented", call.operation),
             )
         })?;
-        let outbox = Arc::clone(&self.outbox);
+        let owed = Owed { outbox: Arc::clone(&self.outbox), id: Some(id.clone()) };
         let context = Context {
             state: Arc::clone(state),
             session: call.session.into(),
             call: id.clone(),
             outbox: Arc::clone(&self.outbox),
         };
-        let (handling, id) = (handler(context, call.args), id.clone());
-        tokio::spawn(async move {
-            let outcome = handling.await;
-            outbox.push(|out| match outcome {
-                Ok(value) => push_result(out, &id, &Reply::Value(value)),
-                Err(Failure::Contract(error)) => push_result(out, &id, &Reply::Error(error)),
-                Err(Failure::Adapter(error)) => push_error(out, Some(&id), &error),
-            });
-        });
+        let handling = handler(context, call.args);
+        tokio::spawn(async move { owed.pay(handling.await) });
         Ok(())
     }
 }
@@ -387,14 +327,7 @@ impl<S> Context<S> {
 
     /// Calls a collaborator that the harness stands in for.
     pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
-        let (sender, receiver) = oneshot::channel();
-        let id = {
-            let mut asked = lock(&self.outbox.asked);
-            asked.next += 1;
-            let id = asked.next;
-            asked.waiting.insert(id, sender);
-            id
-        };
+        let (id, receiver) = self.outbox.begin_ask();
         let request = FakeCall {
             session: self.session.to_string(),
             fake: fake.to_owned(),

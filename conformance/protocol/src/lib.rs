@@ -12,6 +12,7 @@
 pub mod adapter;
 pub mod frame;
 pub mod message;
+mod outbox;
 mod stdio;
 
 pub use adapter::{Adapter, Context, Failure};

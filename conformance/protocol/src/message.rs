@@ -188,16 +188,27 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 impl Incoming {
     /// Reads one line.
     pub fn parse(line: &[u8]) -> Result<Self, MessageError> {
-        let envelope: Envelope = serde_json::from_slice(line).map_err(|fault| {
-            let excerpt = excerpt(line);
-            if fault.is_data() {
-                NotAMessage { excerpt, fault: "an envelope has an id (string or integer), a method with params, or a result or an error with code and message" }
-            } else {
-                MessageError::NotJson { excerpt, fault: fault.to_string() }
-            }
-        })?;
         use MessageError::NotAMessage;
+        let not_json = |fault: String| MessageError::NotJson { excerpt: excerpt(line), fault };
         let wrong = |fault| Err(NotAMessage { excerpt: excerpt(line), fault });
+        // The whole line: a wrong byte in a field that nobody reads is a wrong byte all the same.
+        let text = std::str::from_utf8(line)
+            .map_err(|fault| not_json(format!("no UTF-8 at byte {}", fault.valid_up_to())))?;
+        let envelope = match serde_json::from_str::<Envelope>(text) {
+            Err(fault) if !fault.is_data() => return Err(not_json(fault.to_string())),
+            // Serde would take a list of the fields' values for the fields.
+            _ if !text.trim_start().starts_with('{') => {
+                return wrong(
+                    "a message is one object on a line of its own; batches are not spoken",
+                );
+            }
+            Err(_) => {
+                return wrong(
+                    "an envelope has an id (string or integer), a method with params, or a result or an error with code and message",
+                );
+            }
+            Ok(envelope) => envelope,
+        };
         if envelope.jsonrpc.as_deref() != Some("2.0") {
             return wrong("`jsonrpc` must be \"2.0\"");
         }

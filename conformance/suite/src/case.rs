@@ -154,7 +154,8 @@ impl Case {
     pub fn id(&self) -> &str {
         self.name
             .strip_prefix(&self.contract)
-            .map_or(&self.name, |rest| rest.trim_start_matches('/'))
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or(&self.name)
     }
 
     /// Every call, in order.

@@ -104,12 +104,7 @@ enum Place {
 fn compile(source: &Value, place: Place) -> Result<Node, String> {
     match source {
         Value::Object(map) => match map.iter().next() {
-            Some((name, argument)) if name.starts_with('$') => {
-                if map.len() > 1 {
-                    return Err(format!(
-                        "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
-                    ));
-                }
+            Some((name, argument)) if name.starts_with('$') && map.len() == 1 => {
                 matcher(name, argument, place)
             }
             _ => Ok(Node::Object { members: members(map)?, open: false }),
@@ -120,6 +115,12 @@ fn compile(source: &Value, place: Place) -> Result<Node, String> {
 }
 
 fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, String> {
+    // As a member it would be compared by name, and pass for something that it is not.
+    if let Some(name) = map.keys().find(|key| key.starts_with('$')) {
+        return Err(format!(
+            "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
+        ));
+    }
     map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Place::Member)?))).collect()
 }
 
@@ -341,7 +342,8 @@ fn around_first_difference(expected: String, got: String) -> (String, String) {
         return (clip(expected), clip(got));
     }
     let cut = |text: String| {
-        clip(std::iter::once('…').chain(text.chars().skip(alike - BEFORE)).collect())
+        let count = text.chars().count();
+        clip_of(std::iter::once('…').chain(text.chars().skip(alike - BEFORE)).collect(), count)
     };
     (cut(expected), cut(got))
 }
@@ -438,8 +440,14 @@ fn short(value: &Value) -> String {
 const MOST: usize = 160;
 
 fn clip(text: String) -> String {
+    let count = text.chars().count();
+    clip_of(text, count)
+}
+
+/// Clips what is left of a text that had `count` characters.
+fn clip_of(text: String, count: usize) -> String {
     match text.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
+        Some((at, _)) => format!("{}… ({count} characters)", &text[..at]),
         None => text,
     }
 }

@@ -60,6 +60,8 @@ impl Suite {
             Ok(Self { contracts: contracts.into_values().collect(), cases, digest: files.digest() })
         } else {
             problems.sort();
+            // A step of an outline or a background is read once for each scenario that it is part of.
+            problems.dedup();
             Err(problems)
         }
     }

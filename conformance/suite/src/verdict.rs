@@ -155,9 +155,12 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// Whether every case passed and the subject behaved. What was not exercised is no pass.
+    /// Whether every case passed and the subject behaved. What was not exercised or not tried is no
+    /// pass, and neither is nothing at all.
     pub fn all_passed(&self) -> bool {
         self.faults.is_empty()
+            && !self.interrupted
+            && !self.results.is_empty()
             && self.results.iter().all(|result| result.verdict == Verdict::Passed)
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::narrative::{Narrative, calling};
 use crate::case::{Action, FileExpected, FileGiven};
 use crate::load::expand::expand;
+use crate::load::strict;
 use crate::matcher::Pattern;
 
 #[given(expr = "the clock starts at {string} and steps {int} ms")]
@@ -94,7 +95,7 @@ fn together(world: &mut Narrative, #[step] step: &gherkin::Step) {
     }
     let mut calls = Vec::new();
     for row in &rows[1..] {
-        match serde_json::from_str(&row[1]) {
+        match strict::from_str(&row[1]) {
             Ok(args) => calls.push(calling(&row[0], args)),
             Err(fault) => {
                 return world.fault(format!("the args of `{}` are not JSON: {fault}", row[0]));

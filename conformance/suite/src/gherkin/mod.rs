@@ -7,6 +7,7 @@
 mod chronicle_steps;
 mod general_steps;
 mod narrative;
+mod precheck;
 pub mod vocabulary;
 
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ pub use narrative::Narrative;
 
 /// Reads one feature file into its cases.
 pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, Vec<Problem>> {
-    let feature = read(file, text).map_err(|problem| vec![problem])?;
+    let feature = read(file, text)?;
     let steps = Narrative::collection();
     let mut cases = Vec::new();
     let mut problems = Vec::new();
@@ -47,53 +48,41 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
     if problems.is_empty() { Ok(cases) } else { Err(problems) }
 }
 
-/// Parses and expands outlines. The parser would pass over a second feature in silence, and stumble
-/// over a byte order mark.
-fn read(file: &str, text: &str) -> Result<Feature, Problem> {
+/// Parses and expands outlines. The parser would stumble over a byte order mark.
+fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if let Some(line) = second_feature(text) {
-        return Err(Problem::new(
-            file,
-            line,
-            "a second `Feature:` in one file would be ignored; give it a file of its own",
-        ));
-    }
+    let one = |(line, message)| vec![Problem::new(file, line, message)];
+    precheck::text(text).map_err(one)?;
     let feature = Feature::parse(text, GherkinEnv::default()).map_err(|fault| {
-        let line = line_of_fault(&fault.to_string());
-        let written = text.lines().nth(line - 1).unwrap_or_default().trim();
+        let (line, written) = line_above(text, line_of_fault(&fault.to_string()));
         let message = format!(
             "`{written}` is not Gherkin here; a line begins with a tag, `Feature:`, `Rule:`, `Background:`, `Scenario:`, `Examples:`, `Given`, `When`, `Then`, `And`, `But`, a table or a doc string (in a table cell only \\\\, \\n and \\| may be escaped)"
         );
-        Problem::new(file, line, message)
+        one((line, message))
     })?;
+    let wrong = precheck::outlines(&feature);
+    if !wrong.is_empty() {
+        return Err(wrong.into_iter().flat_map(one).collect());
+    }
     feature.expand_examples().map_err(|fault| {
         let message =
             format!("the outline uses <{}>, which is no column of its examples", fault.name);
-        Problem::new(file, fault.pos.line, message)
+        one((fault.pos.line, message))
     })
+}
+
+/// The line that the parser means: where it stops on a blank one, it could not go on from the last
+/// one above that is not.
+fn line_above(text: &str, line: usize) -> (usize, &str) {
+    let upto = text.lines().enumerate().take(line);
+    let written = upto.filter(|(_, written)| !written.trim().is_empty()).last();
+    written.map_or((line, ""), |(index, written)| (index + 1, written.trim()))
 }
 
 /// The parser keeps its position to itself, but prints it: `Error at 3:1: …`.
 fn line_of_fault(printed: &str) -> usize {
     let line = printed.strip_prefix("Error at ").and_then(|rest| rest.split(':').next());
     line.and_then(|line| line.parse().ok()).unwrap_or(1)
-}
-
-fn second_feature(text: &str) -> Option<usize> {
-    let mut in_doc_string = false;
-    let mut features = 0;
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim_start();
-        if line.starts_with("\"\"\"") || line.starts_with("```") {
-            in_doc_string = !in_doc_string;
-        } else if !in_doc_string && line.starts_with("Feature:") {
-            features += 1;
-            if features == 2 {
-                return Some(index + 1);
-            }
-        }
-    }
-    None
 }
 
 /// Every scenario with the tags and backgrounds of what it stands in.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::case::{Action, CallStep, FileExpected, Given, MAIN_PROCESS, Outcome, Step};
 use crate::load::expand::expand;
 use crate::load::fixture::fails;
+use crate::load::strict;
 use crate::matcher::Pattern;
 use crate::problem::{Location, Problem};
 
@@ -135,15 +136,16 @@ impl Narrative {
             self.fault("this step needs a doc string: text between two lines of \"\"\"");
             return None;
         };
-        // What follows the opening quotes on their line (a media type) comes as the first line.
+        // What follows the opening quotes on their line (a media type) comes as the first line; the
+        // parser takes it for text without a margin, and then leaves the margin of all the others.
         let body = doc.split_once('\n').map_or("", |(_media_type, body)| body);
-        Some(body.replace("\\\"\\\"\\\"", "\"\"\""))
+        Some(without_margin(body).replace("\\\"\\\"\\\"", "\"\"\""))
     }
 
     /// The step's doc string as JSON, `$repeat` expanded.
     pub(super) fn json(&mut self, step: &gherkin::Step) -> Option<Value> {
         let text = self.text(step)?;
-        match serde_json::from_str(&text).map_err(|fault| fault.to_string()).and_then(expand) {
+        match strict::from_str(&text).map_err(|fault| fault.to_string()).and_then(expand) {
             Ok(value) => Some(value),
             Err(fault) => {
                 self.fault(format!("the doc string is not JSON: {fault}"));
@@ -170,6 +172,15 @@ impl Narrative {
         }
         number
     }
+}
+
+/// Lines without the spaces that all of them begin with; blank ones do not count.
+fn without_margin(text: &str) -> String {
+    let written = || text.split('\n').filter(|line| !line.trim().is_empty());
+    let margin = written().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let cut: Vec<&str> =
+        text.split('\n').map(|line| line.get(margin..).unwrap_or_default()).collect();
+    cut.join("\n")
 }
 
 /// A call that must succeed, whatever it returns.

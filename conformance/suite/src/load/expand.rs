@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// More than this in one place is a slip, not a case.
 const MOST: u64 = 10_000;
 
-/// Expands every `$repeat` in `value`.
+/// Expands every `$repeat` in `value`, but for what is to be taken literally.
 pub(crate) fn expand(value: Value) -> Result<Value, String> {
     Ok(match value {
         Value::Array(items) => {
@@ -22,6 +22,7 @@ pub(crate) fn expand(value: Value) -> Result<Value, String> {
             }
             Value::Array(out)
         }
+        Value::Object(map) if map.len() == 1 && map.contains_key("$literal") => Value::Object(map),
         Value::Object(map) => {
             let expanded = map.into_iter().map(|(key, value)| Ok((key, expand(value)?)));
             Value::Object(expanded.collect::<Result<Map<_, _>, String>>()?)

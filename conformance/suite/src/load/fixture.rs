@@ -87,6 +87,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 /// Reads one fixture file.
 pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, Vec<Problem>> {
     let one = |fault: serde_json::Error| vec![Problem::new(file, fault.line(), plain(&fault))];
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str::<NoDuplicateKeys>(text).map_err(one)?;
     let fixture: FixtureFile<'_> = serde_json::from_str(text).map_err(one)?;
     let mut problems = Vec::new();
@@ -220,7 +221,7 @@ fn action(step: StepEntry) -> Result<Action, String> {
         StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
         StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, process: None, together, kill, files, leaves } => {
             match (together, kill, files, leaves) {
-                (Some(calls), None, None, None) => calls.into_iter().map(call).collect::<Result<_, _>>().map(Action::Together),
+                (Some(calls), None, None, None) => calls.into_iter().map(call_together).collect::<Result<_, _>>().map(Action::Together),
                 (None, Some(process), None, None) => Ok(Action::Kill { process }),
                 (None, None, Some(files), None) => files_given(&files).map(Action::Write),
                 (None, None, None, Some(leaves)) => files_expected(&leaves).map(Action::Leaves),
@@ -231,9 +232,16 @@ fn action(step: StepEntry) -> Result<Action, String> {
     }
 }
 
+fn call_together(step: StepEntry) -> Result<CallStep, String> {
+    match action(step)? {
+        Action::Call(call) => Ok(call),
+        _ => Err("inside `together` every step is a `call`".to_owned()),
+    }
+}
+
 fn call(step: StepEntry) -> Result<CallStep, String> {
     let Some(operation) = step.call else {
-        return Err("inside `together` every step is a `call`".to_owned());
+        return Err("a call names its operation in `call`".to_owned());
     };
     let expect = match (step.returns, step.fails, step.either) {
         (Some(value), None, None) => vec![Outcome::Returns(Pattern::new(value)?)],

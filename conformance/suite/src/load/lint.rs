@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::case::{Action, Case, FileGiven};
-use crate::ledger::Contract;
+use crate::ledger::{Contract, Requirement};
 use crate::problem::{Problem, did_you_mean};
 
 /// A case needs the hooks whose operations it calls.
@@ -30,6 +30,7 @@ pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> V
         ));
     }
     names_are_unique(cases, &mut problems);
+    ids_are_unique(contracts, &mut problems);
     let mut shown: HashMap<&str, usize> = HashMap::new();
     for case in cases {
         match contracts.get(&case.contract) {
@@ -68,6 +69,20 @@ pub(crate) fn check(contracts: &BTreeMap<String, Contract>, cases: &[Case]) -> V
 
 fn about(case: &Case, message: impl std::fmt::Display) -> Problem {
     Problem::new(&case.at.file, case.at.line, format!("case `{}`: {message}", case.id()))
+}
+
+/// Across ledgers too: a verdict finds a requirement's cases by its id alone.
+fn ids_are_unique(contracts: &BTreeMap<String, Contract>, problems: &mut Vec<Problem>) {
+    let mut seen: HashMap<&str, &Requirement> = HashMap::new();
+    for requirement in contracts.values().flat_map(|contract| &contract.requirements) {
+        if let Some(first) = seen.insert(&requirement.id, requirement) {
+            let message = format!(
+                "id `{}` stands at {} already; ids are permanent and unique",
+                requirement.id, first.at
+            );
+            problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
+        }
+    }
 }
 
 fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {

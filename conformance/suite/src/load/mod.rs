@@ -4,4 +4,4 @@ pub(crate) mod expand;
 pub(crate) mod fixture;
 pub(crate) mod lint;
 pub(crate) mod source;
-mod strict;
+pub(crate) mod strict;

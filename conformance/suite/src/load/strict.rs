@@ -4,6 +4,13 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// Reads JSON whose objects name no member twice.
+pub(crate) fn from_str(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str::<NoDuplicateKeys>(text)?;
+    serde_json::from_str(text)
+}
 
 /// Deserializes from any JSON whose objects name no member twice; the error has line and column.
 pub(super) struct NoDuplicateKeys;

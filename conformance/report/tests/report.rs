@@ -1,0 +1,351 @@
+//! What people and programs are shown, on a made-up run.
+
+use std::time::Duration;
+
+use proofmark_protocol::HelloReply;
+use proofmark_report::failure::{self, Rerun};
+use proofmark_report::{json, summary};
+use proofmark_suite::matcher::Pattern;
+use proofmark_suite::subject::Fault;
+use proofmark_suite::verdict::{
+    CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
+};
+use proofmark_suite::{Ask, Suite, SuiteFiles};
+use serde_json::{Map, Value, json};
+
+/// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
+fn suite() -> Suite {
+    let requirement = |id: &str, further: &str| {
+        format!(
+            "[[requirement]]\nid = \"{id}\"\nsentence = \"What {id} says.\"\nsource = \"The text\"\n{further}\n"
+        )
+    };
+    let ledger = |contract: &str, prefix: &str, requirements: &[String]| {
+        let head = format!(
+            "contract = \"{contract}\"\ntitle = \"T\"\ntext = \"t.md\"\nprefix = \"{prefix}\"\nworkspace = false\noperations = [\"{contract}.greet\"]\nhooks = {{ \"{contract}.lock\" = [\"{contract}.hold\"] }}\n"
+        );
+        (
+            format!("fixtures/{contract}/requirements.toml"),
+            format!("{head}{}", requirements.concat()),
+        )
+    };
+    let case = |contract: &str, id: &str, shows: &str| {
+        json!({"id": format!("greet/{id}"), "why": format!("Why {id} matters."), "shows": [shows], "origin": "contract",
+               "steps": [{"call": format!("{contract}.greet"), "returns": "hello"}]})
+    };
+    let fixture = |contract: &str, cases: Value| {
+        let text = json!({"contract": contract, "topic": "greet", "cases": cases});
+        (format!("fixtures/{contract}/greet.json"), text.to_string())
+    };
+    let must = "level = \"must\"\nbasis = \"contract\"";
+    let files = [
+        ledger(
+            "demo",
+            "DEMO",
+            &[
+                requirement("DEMO-001", must),
+                requirement("DEMO-002", must),
+                requirement("DEMO-003", must),
+                requirement("DEMO-004", &format!("{must}\nexcluded = \"It would take a year.\"")),
+                requirement(
+                    "DEMO-005",
+                    "level = \"should\"\nbasis = \"interpretation\"\nreason = \"The text is silent.\"",
+                ),
+            ],
+        ),
+        fixture(
+            "demo",
+            json!([
+                case("demo", "holds", "DEMO-001"),
+                case("demo", "breaks", "DEMO-002"),
+                case("demo", "hooked", "DEMO-003"),
+                case("demo", "guess", "DEMO-005"),
+            ]),
+        ),
+        ledger("other", "OTHER", &[requirement("OTHER-001", must)]),
+        fixture("other", json!([case("other", "first", "OTHER-001")])),
+    ];
+    Suite::load(&SuiteFiles::from_pairs(files)).expect("the suite is sound")
+}
+
+/// The subject said "hello wurld" where "hello world" was expected, after a good call.
+fn failed() -> Verdict {
+    let call = |operation: &str, args: Value, process: &str| CallSeen {
+        operation: operation.to_owned(),
+        args,
+        process: process.to_owned(),
+    };
+    let expected = json!("hello world");
+    let got = json!("hello wurld");
+    let failure = Failure {
+        reason: "difference".to_owned(),
+        told: "the call returned something else".to_owned(),
+        at: "fixtures/demo/greet.json:7".to_owned(),
+        words: Some("When somebody greets".to_owned()),
+        call: Some(call("demo.greet", json!({"name": "world"}), "b")),
+        difference: Pattern::new(expected.clone()).expect("a string").difference(&got),
+        expected: Some(json!({"returns": expected})),
+        got: Some(json!({"value": got})),
+        asks: vec![
+            Ask {
+                fake: "secrets".to_owned(),
+                method: "get".to_owned(),
+                args: json!({"key": "A"}),
+                answer: json!({"value": "s3cret"}),
+            },
+            Ask {
+                fake: "secrets".to_owned(),
+                method: "get".to_owned(),
+                args: json!({"key": "B"}),
+                answer: json!({"error": {"code": "ENOTFOUND"}}),
+            },
+        ],
+        transcript: vec![
+            Exchange {
+                call: call("demo.greet", json!({}), "a"),
+                outcome: json!({"value": "hello"}),
+            },
+            Exchange {
+                call: call("demo.greet", json!({"name": "x".repeat(400)}), "a"),
+                outcome: json!({"value": null}),
+            },
+        ],
+        stderr: vec!["warning: a typo ahead".to_owned(), "oh no".to_owned()],
+    };
+    Verdict::Failed { failure: Box::new(failure) }
+}
+
+fn outcome() -> RunOutcome {
+    let hooked =
+        Verdict::NotExercised { reason: NotExercised::HookMissing("demo.lock".to_owned()) };
+    let unclaimed = Verdict::NotExercised { reason: NotExercised::NotClaimed };
+    let results = [
+        ("demo/greet/breaks", failed()),
+        ("demo/greet/guess", Verdict::Passed),
+        ("demo/greet/holds", Verdict::Passed),
+        ("demo/greet/hooked", hooked),
+        ("other/greet/first", unclaimed),
+    ];
+    RunOutcome {
+        subject: Some(HelloReply {
+            protocol: 1,
+            name: "made-up".to_owned(),
+            version: "1.2.3".to_owned(),
+            language: "none".to_owned(),
+            contracts: vec!["demo".to_owned()],
+            options: Map::new(),
+            hooks: Vec::new(),
+        }),
+        results: results
+            .map(|(case, verdict)| CaseResult { case: case.to_owned(), verdict })
+            .to_vec(),
+        faults: vec![Fault::LeftProcesses { count: 2 }],
+        interrupted: false,
+    }
+}
+
+/// What stands there without colour; lines end where they end.
+fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).expect("writing into memory");
+    let text = String::from_utf8(out).expect("text");
+    let mut parts = text.split('\u{1b}');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or("", |(_style, rest)| rest));
+    }
+    plain.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn rerun() -> Rerun {
+    Rerun { subject: "-- node my-adapter.mjs".to_owned(), options: "--suite 'my suite'".to_owned() }
+}
+
+#[test]
+fn a_failure_needs_nothing_else() {
+    let suite = suite();
+    let told = plain(|out| failure::write_all(out, &suite, &outcome().results, &rerun()));
+    let told = told.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
+    insta::assert_snapshot!(told, @r#"
+    FAILED demo/greet/breaks  fixtures/demo/greet.json:7
+      DEMO-002 must: What DEMO-002 says.
+      why Why breaks matters.
+      difference the call returned something else
+      step      When somebody greets
+      call      demo.greet {"name":"world"}  (process b)
+      expected  {"returns":"hello world"}
+      got       {"value":"hello wurld"}
+      first difference at $
+        expected  "hello world"
+        got       "hello wurld"
+                          ^
+      before    demo.greet {} → {"value":"hello"}
+                demo.greet {"name":"<291 x> … 51 characters … <58 x>"} → {"value":null}
+      fakes     secrets.get {"key":"A"} → {"value":"s3cret"}
+                secrets.get {"key":"B"} → {"error":{"code":"ENOTFOUND"}}
+      stderr    warning: a typo ahead
+                oh no
+      run it alone: proofmark run --case demo/greet/breaks --suite 'my suite' -- node my-adapter.mjs
+    "#);
+}
+
+/// What is not known is not shown, and what did not happen is said.
+#[test]
+fn a_failure_without_a_call() {
+    let failure = Failure {
+        reason: "exited".to_owned(),
+        told: "the subject ended with code 3 during `open`".to_owned(),
+        at: "fixtures/demo/greet.json:1".to_owned(),
+        words: None,
+        call: None,
+        expected: None,
+        got: None,
+        difference: None,
+        asks: Vec::new(),
+        transcript: Vec::new(),
+        stderr: Vec::new(),
+    };
+    let result = CaseResult {
+        case: "demo/greet/holds".to_owned(),
+        verdict: Verdict::Failed { failure: Box::new(failure) },
+    };
+    let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
+    let told = plain(|out| failure::write_all(out, &suite(), &[result], &rerun));
+    insta::assert_snapshot!(told, @r#"
+    FAILED demo/greet/holds  fixtures/demo/greet.json:1
+      DEMO-001 must: What DEMO-001 says.
+      why Why holds matters.
+      exited the subject ended with code 3 during `open`
+      fakes     none was called
+      stderr    nothing
+      run it alone: proofmark run --case demo/greet/holds reference
+    "#);
+}
+
+#[test]
+fn every_contract_and_requirement_has_its_verdict() {
+    let (suite, outcome) = (suite(), outcome());
+    let contracts = outcome.judge(&suite);
+    let told = plain(|out| {
+        summary::write_contracts(out, &contracts)?;
+        summary::write_faults(out, &outcome)?;
+        summary::write_totals(out, &outcome, Duration::from_millis(1234))
+    });
+    insta::assert_snapshot!(told, @r#"
+    demo  not certified  1 of 3 musts hold, 1 of 1 interpretations and options hold
+      holds     DEMO-001  must  What DEMO-001 says.  [1 case]
+      BROKEN    DEMO-002  must  What DEMO-002 says.  [1 of 1 cases fail]
+      not shown DEMO-003  must  What DEMO-003 says.  [the subject has no test hook `demo.lock`]
+      excluded  DEMO-004  must  What DEMO-004 says.  [It would take a year.]
+      holds     DEMO-005  should (interpretation)  What DEMO-005 says.  [1 case]
+
+    other  not claimed  0 of 1 musts hold, 0 of 0 interpretations and options hold
+
+    FAULT left-processes: the subject left 2 process(es) running; they were killed
+    2 passed, 1 failed, 2 not exercised in 1.23 s
+    not exercised: the subject does not claim the contract
+    not exercised: the subject has no test hook `demo.lock`
+    "#);
+}
+
+#[test]
+fn a_contract_is_certified() {
+    let suite = suite();
+    let mut outcome = outcome();
+    outcome.faults.clear();
+    for result in &mut outcome.results {
+        result.verdict = Verdict::Passed;
+    }
+    let contracts = outcome.judge(&suite);
+    let told = plain(|out| summary::write_contracts(out, &contracts));
+    let heads: Vec<&str> = told.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(
+        heads,
+        [
+            "demo  certified  3 of 3 musts hold, 1 of 1 interpretations and options hold",
+            "",
+            "other  not claimed  1 of 1 musts hold, 0 of 0 interpretations and options hold",
+        ]
+    );
+}
+
+/// A program finds the same under the same names from one version to the next.
+#[test]
+fn the_report_for_programs() {
+    let (suite, outcome) = (suite(), outcome());
+    let contracts = outcome.judge(&suite);
+    let mut report = json::report(&suite, &outcome, &contracts, false, Duration::from_millis(1234));
+    assert_eq!(report["suite"]["digest"], json!(suite.digest));
+    report["suite"]["digest"] = json!("…");
+    report["proofmark"] = json!("…");
+    // The failure is told whole; its shape is checked apart.
+    let failure = report["cases"][0]["failure"].take();
+    assert_eq!(
+        report,
+        json!({
+            "proofmark": "…",
+            "suite": {"digest": "…", "cases": 5},
+            "subject": {"protocol": 1, "name": "made-up", "version": "1.2.3", "language": "none", "contracts": ["demo"]},
+            "holds": false,
+            "contracts": [
+                {"id": "demo", "claimed": true, "certified": false, "requirements": [
+                    requirement("DEMO-001", "must", "contract", json!({"passed": 1, "cases": 1, "verdict": "holds"})),
+                    requirement("DEMO-002", "must", "contract", json!({"passed": 0, "cases": 1, "verdict": "broken", "failing": ["demo/greet/breaks"]})),
+                    requirement("DEMO-003", "must", "contract", json!({"passed": 0, "cases": 1, "verdict": "not-shown", "reason": "the subject has no test hook `demo.lock`"})),
+                    requirement("DEMO-004", "must", "contract", json!({"passed": 0, "cases": 0, "verdict": "excluded", "reason": "It would take a year."})),
+                    requirement("DEMO-005", "should", "interpretation", json!({"passed": 1, "cases": 1, "verdict": "holds"})),
+                ]},
+                {"id": "other", "claimed": false, "certified": false, "requirements": [
+                    requirement("OTHER-001", "must", "contract", json!({"passed": 0, "cases": 1, "verdict": "not-shown", "reason": "the subject does not claim the contract"})),
+                ]},
+            ],
+            "cases": [
+                {"case": "demo/greet/breaks", "verdict": "failed", "failure": null},
+                {"case": "demo/greet/guess", "verdict": "passed"},
+                {"case": "demo/greet/holds", "verdict": "passed"},
+                {"case": "demo/greet/hooked", "verdict": "not-exercised", "reason": {"hook-missing": "demo.lock"}},
+                {"case": "other/greet/first", "verdict": "not-exercised", "reason": "not-claimed"},
+            ],
+            "faults": [{"code": "left-processes", "told": "the subject left 2 process(es) running; they were killed"}],
+            "timing": {"elapsedMs": 1234},
+        })
+    );
+    let parts: Vec<&str> =
+        failure.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(
+        parts,
+        [
+            "reason",
+            "told",
+            "at",
+            "words",
+            "call",
+            "expected",
+            "got",
+            "difference",
+            "asks",
+            "transcript",
+            "stderr"
+        ]
+    );
+    assert_eq!(
+        failure["difference"],
+        json!({"path": "$", "expected": "\"hello world\"", "got": "\"hello wurld\""})
+    );
+    assert_eq!(
+        failure["transcript"][0],
+        json!({"operation": "demo.greet", "args": {}, "process": "a", "outcome": {"value": "hello"}})
+    );
+    assert_eq!(
+        failure["asks"][0],
+        json!({"fake": "secrets", "method": "get", "args": {"key": "A"}, "answer": {"value": "s3cret"}})
+    );
+}
+
+fn requirement(id: &str, level: &str, basis: &str, verdict: Value) -> Value {
+    let mut entry = json!({"id": id, "level": level, "basis": basis, "sentence": format!("What {id} says."), "source": "The text"});
+    for (key, value) in verdict.as_object().expect("an object") {
+        entry[key] = value.clone();
+    }
+    entry
+}

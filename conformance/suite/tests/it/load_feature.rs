@@ -1,0 +1,253 @@
+//! Narratives: what is refused, where, and with which words.
+
+use rstest::rstest;
+
+use crate::common::{FEATURE, changed, problems, with};
+
+const NOT_GHERKIN: &str = "is not Gherkin here; a line begins with a tag, `Feature:`, `Rule:`, `Background:`, `Scenario:`, `Examples:`, `Given`, `When`, `Then`, `And`, `But`, a table or a doc string (in a table cell only \\\\, \\n and \\| may be escaped)";
+
+const CALL: &str = "    When \"demo.read\" is called\n";
+
+#[rstest]
+#[case::slip_in_a_step(
+    "is called",
+    "is caled",
+    "5: no step says `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; say first what is called"
+)]
+#[case::step_out_of_the_blue(
+    "Then it returns null",
+    "Then all is well in the world",
+    "6: no step says `all is well in the world`"
+)]
+#[case::step_of_another_kind(
+    "When \"demo.read\"",
+    "Given \"demo.read\"",
+    "5: no step says `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; say first what is called"
+)]
+#[case::no_id(
+    "@id:story/back ",
+    "",
+    "4: the scenario has no id; write a tag such as `@id:story/first-memory` above it"
+)]
+#[case::id_without_topic(
+    "@id:story/back",
+    "@id:back",
+    "4: case `back`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::id_with_a_slash_too_many(
+    "@id:story/back",
+    "@id:/story/back",
+    "4: case `/story/back`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::shows_nothing(
+    " @shows:DEMO-001",
+    "",
+    "4: case `story/back`: it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves"
+)]
+#[case::shows_a_slip(
+    "@shows:DEMO-001",
+    "@shows:DEMO-OO1",
+    "4: case `story/back`: `DEMO-OO1` is not in the ledger of demo (did you mean `DEMO-001`?)"
+)]
+#[case::bad_origin(
+    "@id:story/back",
+    "@id:story/back @origin:guess",
+    "4: origin `guess` must be `contract`, `reference` or `oracle: <which vectors or program>`"
+)]
+#[case::unknown_hook(
+    "@id:story/back",
+    "@id:story/back @needs:demo.lok",
+    "4: case `story/back`: `demo.lok` is not a hook of demo (did you mean `demo.lock`?)"
+)]
+#[case::unknown_operation(
+    "demo.read",
+    "demo.raed",
+    "4: case `story/back`: `demo.raed` is not an operation of demo (did you mean `demo.read`?)"
+)]
+#[case::no_why(
+    "What was written is read",
+    "",
+    "4: case `story/back`: `why` is empty; say in one sentence what breaks for a user if it fails"
+)]
+#[case::then_before_when(
+    CALL,
+    "",
+    "5: there is no single call just before this step; say first what is called"
+)]
+#[case::no_doc_string(
+    "it returns null",
+    "it returns:",
+    "6: this step needs a doc string: text between two lines of \"\"\""
+)]
+#[case::bad_json(
+    "it returns null",
+    "it returns:\n\"\"\"\n{\n1\n\"\"\"",
+    "6: the doc string is not JSON: key must be a string at line 2 column 1"
+)]
+#[case::doubled_member(
+    "it returns null",
+    "it returns:\n\"\"\"\n{\"a\": 1, \"a\": 2}\n\"\"\"",
+    "6: the doc string is not JSON: the member `a` stands twice in one object; drop one at line 1 column 12"
+)]
+#[case::bad_matcher(
+    "it returns null",
+    "it returns:\n\"\"\"\n{\"$any\": 1}\n\"\"\"",
+    "6: `$any` takes one of string, number, integer, boolean, object, array, null, value, not 1"
+)]
+#[case::bad_scalar(
+    "it returns null",
+    "it returns \"a\"b\"",
+    "6: `\"a\"b\"` is not JSON: trailing characters at line 1 column 4"
+)]
+#[case::properties_of_another_kind(
+    "it returns null",
+    "it fails with E and:\n\"\"\"\n[1]\n\"\"\"",
+    "6: the doc string must be a JSON object, not [1]"
+)]
+#[case::no_table(
+    "    When \"demo.read\" is called\n    Then it returns null\n",
+    "    When these calls are made together:\n",
+    "5: this step needs a table with the columns `call` and `args` and at least one row"
+)]
+#[case::other_columns(
+    "    When \"demo.read\" is called\n    Then it returns null\n",
+    "    When these calls are made together:\n| call |\n| demo.read |\n",
+    "5: this step needs a table with the columns `call` and `args` and at least one row"
+)]
+#[case::bad_cell(
+    "    When \"demo.read\" is called\n    Then it returns null\n",
+    "    When these calls are made together:\n| call | args |\n| demo.read | {x} |\n",
+    "5: the args of `demo.read` are not JSON: key must be a string at line 1 column 2"
+)]
+#[case::doubled_member_in_a_cell(
+    "    When \"demo.read\" is called\n    Then it returns null\n",
+    "    When these calls are made together:\n| call | args |\n| demo.read | {\"a\": 1, \"a\": 2} |\n",
+    "5: the args of `demo.read` are not JSON: the member `a` stands twice in one object; drop one at line 1 column 12"
+)]
+#[case::number_too_big(
+    "When \"demo.read\" is called",
+    "Given the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 99999999999999999999 ms\n    When \"demo.read\" is called",
+    "5: `99999999999999999999` is not a number that fits here"
+)]
+#[case::agent_out_of_the_blue(
+    "When \"demo.read\" is called\n    Then it returns null",
+    "When \"eve\" appends a \"NOTE\" event at \"2024-01-01T00:00:00.000Z\" to \"x\"",
+    "5: nobody has the id `eve`; say first: Given the agent \"sage\" with id \"eve\""
+)]
+#[case::unclosed_doc_string(
+    "it returns null\n",
+    "it returns:\n    \"\"\"\n    null\n",
+    "7: this doc string has no end; close it with a line of \"\"\""
+)]
+#[case::unknown_language(
+    "Feature: Reading back\n",
+    "# language: zz\nFeature: Reading back\n",
+    "1: `zz` is no language that Gherkin knows; write a code such as `en` or `de`"
+)]
+#[case::a_cell_too_few(
+    "it returns null\n",
+    "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read |\n",
+    "9: this row has 1 cells and the first has 2; write \\| for a bar inside a cell"
+)]
+// The parser would drop the third in silence.
+#[case::a_cell_too_many(
+    "it returns null\n",
+    "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read | {} | {} |\n",
+    "9: this row has 3 cells and the first has 2; write \\| for a bar inside a cell"
+)]
+#[case::second_feature(
+    "Then it returns null\n",
+    "Then it returns null\n\nFeature: Another\n",
+    "8: a second `Feature:` in one file would be ignored; give it a file of its own"
+)]
+fn a_broken_narrative(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+    assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
+}
+
+#[rstest]
+#[case::word_of_no_meaning(
+    "    Then it returns null\n",
+    "    Than it returns null\n",
+    6,
+    "Than it returns null"
+)]
+#[case::no_feature("Feature: Reading back\n", "Reading back\n", 1, "Reading back")]
+fn no_gherkin(#[case] old: &str, #[case] new: &str, #[case] line: usize, #[case] written: &str) {
+    assert_eq!(
+        problems(changed(FEATURE, old, new)),
+        format!("{FEATURE}:{line}: `{written}` {NOT_GHERKIN}")
+    );
+}
+
+#[track_caller]
+pub(crate) fn refused(text: &str, problem: &str) {
+    assert_eq!(problems(with(FEATURE, text)), format!("{FEATURE}:{problem}"));
+}
+
+#[test]
+fn a_feature_without_scenarios() {
+    refused("Feature: Nothing\n", "1: the feature has no scenario; it checks nothing");
+}
+
+pub(crate) const OUTLINE: &str = r#"Feature: Reading back
+
+  @id:story/rows @shows:DEMO-001
+  Scenario Outline: What was written is read (<n>)
+    When "demo.read" is called with:
+      """
+      {"n": <n>}
+      """
+    Then it returns <n>
+
+    Examples:
+      | n |
+      | 7 |
+      | 9 |
+"#;
+
+#[test]
+fn an_outline_with_an_unknown_column() {
+    refused(
+        &OUTLINE.replace("Then it returns <n>", "Then it returns <m>"),
+        "9: the outline uses <m>, which is no column of its examples",
+    );
+}
+
+/// Without rows it would silently be no case at all.
+#[rstest]
+#[case("      | 7 |\n      | 9 |\n", "")]
+#[case("      | n |\n      | 7 |\n      | 9 |\n", "")]
+fn an_outline_without_rows(#[case] old: &str, #[case] new: &str) {
+    let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: Sound\n    When \"demo.read\" is called\n";
+    refused(
+        &format!("{}{sound}", OUTLINE.replace(old, new)),
+        "11: these examples have no row, so no case comes of them; write a row or drop them",
+    );
+}
+
+/// Its rows would go on counting where those of the first left off.
+#[test]
+fn two_outlines_of_one_id() {
+    let again = OUTLINE.replace("Feature: Reading back\n", "");
+    refused(
+        &format!("{OUTLINE}{again}"),
+        "17: the id `story/rows` is taken by the outline on line 4; names are permanent and unique",
+    );
+}
+
+/// A fault in a step of an outline or a background is one fault.
+#[test]
+fn a_fault_is_told_once() {
+    refused(
+        &OUTLINE.replace("Then it returns <n>", "Then it retruns"),
+        "9: no step says `it retruns`; the nearest is `Then it returns:`",
+    );
+}
+
+#[test]
+fn a_second_feature_in_another_language() {
+    refused(
+        "# language: de\nFunktionalität: Eins\nFunktionalität: Zwei\n",
+        "3: a second `Funktionalität:` in one file would be ignored; give it a file of its own",
+    );
+}

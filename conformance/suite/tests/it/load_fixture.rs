@@ -1,0 +1,350 @@
+//! Fixtures: what is refused, where, and with which words.
+
+use proofmark_suite::case::{Action, MAIN_PROCESS, Origin};
+use rstest::rstest;
+use serde_json::json;
+
+use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound};
+
+const CALL: &str = r#"{ "call": "demo.read", "args": {}, "returns": null }"#;
+const GIVEN: &str = r#""given": {}"#;
+
+#[rstest]
+#[case::bad_json(r#""topic": "read","#, r#""topic": "read""#, "4: expected `,` or `}`")]
+#[case::cut_off("  ]\n}\n", "", "15: EOF while parsing a list")]
+#[case::unknown_field_of_the_file(
+    r#""topic": "read","#,
+    r#""topic": "read", "note": 1,"#,
+    "3: unknown field `note`, expected one of `contract`, `topic`, `cases`"
+)]
+#[case::unknown_field_of_a_case(
+    r#""origin": "contract","#,
+    "\"origin\": \"contract\",\n\"orgin\": 1,",
+    "10: unknown field `orgin`, expected one of `id`, `aliases`, `why`, `shows`, `origin`, `needs`, `given`, `steps`, `leaves`"
+)]
+#[case::missing_field_of_a_case(r#""origin": "contract","#, "", "14: missing field `origin`")]
+#[case::doubled_member(
+    r#""why": "What was written is read.","#,
+    "\"why\": \"a\",\n\"why\": \"b\",",
+    "8: the member `why` stands twice in one object; drop one"
+)]
+#[case::doubled_member_deep_inside(
+    CALL,
+    "{ \"call\": \"demo.read\",\n\"args\": {\"a\": [{\"b\": 1,\n\"b\": 2}]}, \"returns\": null }",
+    "14: the member `b` stands twice in one object; drop one"
+)]
+#[case::another_folder(
+    r#""contract": "demo""#,
+    r#""contract": "damo""#,
+    "1: contract `damo` stands in the folder `demo`; they must be the same"
+)]
+#[case::another_topic(
+    r#""topic": "read""#,
+    r#""topic": "reed""#,
+    "1: topic `reed` stands in `read.json`; they must be the same\nfixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `reed/`"
+)]
+#[case::id_without_topic(
+    "read/back",
+    "back",
+    "5: case `back`: the id must begin with the topic, `read/`"
+)]
+#[case::id_of_like_topic(
+    "read/back",
+    "reading/back",
+    "5: case `reading/back`: the id must begin with the topic, `read/`"
+)]
+#[case::id_of_topic_alone(
+    "read/back",
+    "read/",
+    "5: case `read/`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::capitals(
+    "read/back",
+    "read/Back",
+    "5: case `read/Back`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::underscore(
+    "read/back",
+    "read/b_k",
+    "5: case `read/b_k`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::two_dashes(
+    "read/back",
+    "read/b--k",
+    "5: case `read/b--k`: the id must be kebab-case with a topic before it: `topic/what-it-shows`"
+)]
+#[case::blank_why(
+    r#""why": "What was written is read.""#,
+    r#""why": " ""#,
+    "5: case `read/back`: `why` is empty; say in one sentence what breaks for a user if it fails"
+)]
+#[case::bad_origin(
+    r#""origin": "contract""#,
+    r#""origin": "oracle""#,
+    "5: case `read/back`: origin `oracle` must be `contract`, `reference` or `oracle: <which vectors or program>`"
+)]
+#[case::oracle_of_nothing(
+    r#""origin": "contract""#,
+    r#""origin": "oracle: ""#,
+    "5: case `read/back`: origin `oracle: ` must be `contract`, `reference` or `oracle: <which vectors or program>`"
+)]
+#[case::shows_nothing(
+    r#"["DEMO-001"]"#,
+    "[]",
+    "5: case `read/back`: it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves"
+)]
+#[case::shows_a_slip(
+    r#"["DEMO-001"]"#,
+    r#"["DEM0-001"]"#,
+    "5: case `read/back`: `DEM0-001` is not in the ledger of demo (did you mean `DEMO-001`?)"
+)]
+#[case::shows_something_else(
+    r#"["DEMO-001"]"#,
+    r#"["X"]"#,
+    "5: case `read/back`: `X` is not in the ledger of demo"
+)]
+#[case::unknown_hook(
+    GIVEN,
+    r#""needs": ["demo.lok"]"#,
+    "5: case `read/back`: `demo.lok` is not a hook of demo (did you mean `demo.lock`?)"
+)]
+#[case::path_that_climbs(
+    GIVEN,
+    r#""given": {"files": {"../x": {"text": ""}}}"#,
+    "5: case `read/back`: the path `../x` must be relative, without `..` but for `../outside/…`"
+)]
+#[case::path_that_climbs_from_outside(
+    GIVEN,
+    r#""given": {"files": {"../outside/../x": {"text": ""}}}"#,
+    "5: case `read/back`: the path `../outside/../x` must be relative, without `..` but for `../outside/…`"
+)]
+#[case::absolute_path(
+    GIVEN,
+    r#""leaves": {"/etc/passwd": null}"#,
+    "5: case `read/back`: the path `/etc/passwd` must be relative, without `..` but for `../outside/…`"
+)]
+#[case::absolute_symlink(
+    GIVEN,
+    r#""given": {"files": {"x": {"symlink": "/etc"}}}"#,
+    "5: case `read/back`: a symlink's target must be relative, so that the case means the same on every machine"
+)]
+#[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"symlink": …} or {"folder": true}, not {"txt":""}"#)]
+#[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
+#[case::unknown_fake(
+    GIVEN,
+    r#""given": {"fakes": {"mail": {}}}"#,
+    "5: case `read/back`: there is no fake `mail`; there are chronicle, secrets"
+)]
+#[case::bad_fake_script(
+    GIVEN,
+    r#""given": {"fakes": {"secrets": {"vals": {}}}}"#,
+    "5: case `read/back`: the script of the fake `secrets` is wrong: unknown field `vals`, expected `values` or `faults`"
+)]
+#[case::unknown_given(
+    GIVEN,
+    r#""given": {"time": 1}"#,
+    "10: unknown field `time`, expected one of `clock`, `random`, `files`, `fakes`"
+)]
+fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+    assert_eq!(problems(changed(FIXTURE, old, new)), format!("{FIXTURE}:{problem}"));
+}
+
+const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
+const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks` and `process` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+
+/// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
+#[rstest]
+#[case::no_outcome(r#"{ "call": "demo.read" }"#, 12, ONE_OF)]
+#[case::two_outcomes(
+    r#"{ "call": "demo.read", "returns": 1, "fails": {"code": "E"} }"#,
+    12,
+    ONE_OF
+)]
+#[case::one_alternative(r#"{ "call": "demo.read", "either": [{"returns": 1}] }"#, 12, ONE_OF)]
+#[case::empty_alternative(
+    r#"{ "call": "demo.read", "either": [{"returns": 1}, {}] }"#,
+    12,
+    "each alternative of `either` is a `returns` or a `fails`"
+)]
+#[case::fails_without_code(
+    r#"{ "call": "demo.read", "fails": {"name": "E"} }"#,
+    12,
+    "`fails` needs a `code`"
+)]
+#[case::unknown_field(
+    r#"{ "call": "demo.read", "return": null }"#,
+    12,
+    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `process`, `together`, `kill`, `files`, `leaves`"
+)]
+#[case::bad_matcher(
+    r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
+    12,
+    "`$any` takes one of string, number, integer, boolean, object, array, null, value, not \"text\""
+)]
+#[case::bad_matcher_in_an_ask(
+    r#"{ "call": "demo.read", "returns": 1, "asks": [{"$contains": 1}] }"#,
+    12,
+    "`$contains` takes an array with at least one item"
+)]
+#[case::bad_repeat(
+    r#"{ "call": "demo.read", "returns": [{"$repeat": {"times": 1}}] }"#,
+    12,
+    r#"`$repeat` takes {"times": 1 to 10000, "item": …} and nothing else, not {"times":1}"#
+)]
+#[case::two_actions(
+    r#"{ "kill": "b", "files": {} }"#,
+    12,
+    "a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`"
+)]
+#[case::no_action(
+    "{}",
+    12,
+    "a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`"
+)]
+#[case::kill_with_args(r#"{ "kill": "b", "args": {} }"#, 12, NOT_A_CALL)]
+#[case::call_and_kill(r#"{ "call": "demo.read", "returns": 1, "kill": "b" }"#, 12, NOT_A_CALL)]
+#[case::kill_inside_together(
+    r#"{ "together": [{ "kill": "b" }] }"#,
+    12,
+    "inside `together` every step is a `call`"
+)]
+#[case::call_and_kill_inside_together(
+    r#"{ "together": [{ "call": "demo.read", "returns": 1, "kill": "b" }] }"#,
+    12,
+    NOT_A_CALL
+)]
+#[case::together_alone(
+    r#"{ "together": [{ "call": "demo.read", "returns": 1 }] }"#,
+    5,
+    "`together` needs at least two calls"
+)]
+#[case::unknown_operation(
+    r#"{ "call": "demo.raed", "returns": 1 }"#,
+    5,
+    "`demo.raed` is not an operation of demo (did you mean `demo.read`?)"
+)]
+#[case::args_of_another_kind(
+    r#"{ "call": "demo.read", "args": [1], "returns": 1 }"#,
+    5,
+    "the args of `demo.read` must be an object, not [1]"
+)]
+#[case::nothing_called(r#"{ "kill": "b" }"#, 5, "it calls nothing, so it cannot fail")]
+fn a_broken_step(#[case] step: &str, #[case] line: usize, #[case] problem: &str) {
+    assert_eq!(
+        problems(changed(FIXTURE, CALL, step)),
+        format!("{FIXTURE}:{line}: case `read/back`: {problem}")
+    );
+}
+
+#[test]
+fn a_bad_clock() {
+    let clock = r#""given": {"clock": {"start": "noon", "stepMs": 1}}"#;
+    let told = problems(changed(FIXTURE, GIVEN, clock));
+    assert!(told.starts_with(&format!("{FIXTURE}:5: case `read/back`: ")), "{told}");
+    assert!(told.contains("EVALIDATION: `clock.start`: is no time"), "{told}");
+}
+
+#[test]
+fn files_in_a_contract_without_a_workspace() {
+    let mut files = changed(FIXTURE, GIVEN, r#""given": {"files": {"x": {"text": ""}}}"#);
+    let (_, ledger) = files.iter_mut().find(|(path, _)| path == LEDGER).unwrap();
+    *ledger = ledger.replace("workspace = true", "workspace = false");
+    assert_eq!(
+        problems(files),
+        format!(
+            "{FIXTURE}:5: case `read/back`: demo has no workspace (`workspace = false` in its ledger), so no case can speak of files"
+        )
+    );
+}
+
+/// A fixture with these cases, each on a line of its own.
+fn cases(ids: &[(&str, &str)]) -> Vec<(String, String)> {
+    let lines: Vec<String> = ids
+        .iter()
+        .map(|(id, aliases)| {
+            format!(
+                r#"{{"id": "{id}", "aliases": {aliases}, "why": "w", "shows": ["DEMO-001"], "origin": "contract", "steps": [{CALL}]}}"#
+            )
+        })
+        .collect();
+    let text = format!(
+        "{{\"contract\": \"demo\", \"topic\": \"read\", \"cases\": [\n{}\n]}}",
+        lines.join(",\n")
+    );
+    crate::common::with(FIXTURE, &text)
+}
+
+#[rstest]
+#[case::doubled(&[("read/a", "[]"), ("read/a", "[]")], "3: case `read/a`: the name `demo/read/a` is taken at fixtures/demo/read.json:2; names are permanent and unique")]
+#[case::alias_of_another(&[("read/a", "[]"), ("read/b", r#"["read/a"]"#)], "3: case `read/b`: the name `demo/read/a` is taken at fixtures/demo/read.json:2; names are permanent and unique")]
+#[case::same_alias(&[("read/a", r#"["read/old"]"#), ("read/b", r#"["read/old"]"#)], "3: case `read/b`: the name `demo/read/old` is taken at fixtures/demo/read.json:2; names are permanent and unique")]
+#[case::name_of_a_scenario(&[("read/a", r#"["story/back"]"#)], "")]
+fn a_name_is_taken(#[case] ids: &[(&str, &str)], #[case] problem: &str) {
+    let expected = if problem.is_empty() {
+        "features/demo/story.feature:4: case `story/back`: the name `demo/story/back` is taken at fixtures/demo/read.json:2; names are permanent and unique".to_owned()
+    } else {
+        format!("{FIXTURE}:{problem}")
+    };
+    assert_eq!(problems(cases(ids)), expected);
+}
+
+#[test]
+fn no_cases() {
+    assert_eq!(
+        problems(cases(&[])),
+        format!("{FIXTURE}:1: `cases` is empty; a file without cases checks nothing")
+    );
+}
+
+#[test]
+fn every_broken_case_of_a_file_is_told() {
+    assert_eq!(
+        problems(cases(&[("a", "[]"), ("read/ok", "[]"), ("b", "[]")])),
+        format!(
+            "{FIXTURE}:2: case `a`: the id must begin with the topic, `read/`\n\
+             {FIXTURE}:4: case `b`: the id must begin with the topic, `read/`"
+        )
+    );
+}
+
+#[test]
+fn a_case_is_read_as_it_is_written() {
+    let steps = r#"{ "call": "demo.hold", "returns": null },
+        { "$repeat": { "times": 2, "item": { "call": "demo.write", "args": { "n": "$index" }, "process": "p{{index}}", "returns": null } } },
+        { "together": [ { "$repeat": { "times": 3, "item": { "call": "demo.read", "returns": null } } } ] },
+        { "call": "demo.read", "returns": { "$literal": [ { "$repeat": "taken literally" } ] } }"#;
+    let mut files = changed(FIXTURE, CALL, steps);
+    for (_, text) in &mut files {
+        *text = text.replace("\"origin\": \"contract\"", "\"origin\": \"oracle: RFC 8785\"");
+    }
+    let suite = load(files);
+    let case = suite.case("demo/read/back").unwrap();
+    assert_eq!(case.origin, Origin::Oracle("RFC 8785".to_owned()));
+    assert_eq!(case.needs, ["demo.lock"], "the hook of an operation is needed without being named");
+    let calls: Vec<_> = case
+        .calls()
+        .map(|call| (call.operation.as_str(), call.args.clone(), call.process.as_str()))
+        .collect();
+    assert_eq!(
+        calls[..4],
+        [
+            ("demo.hold", json!({}), MAIN_PROCESS),
+            ("demo.write", json!({"n": 0}), "p0"),
+            ("demo.write", json!({"n": 1}), "p1"),
+            ("demo.read", json!({}), MAIN_PROCESS),
+        ]
+    );
+    assert!(matches!(&case.steps[3].action, Action::Together(calls) if calls.len() == 3));
+    let lines: Vec<usize> = case.steps.iter().map(|step| step.at.line).collect();
+    assert_eq!(lines, [12, 13, 13, 14, 15]);
+}
+
+#[test]
+fn the_sound_case_shows_where_it_stands() {
+    let suite = load(sound());
+    let case = suite.case("demo/read/back").unwrap();
+    assert_eq!(
+        (case.at.to_string().as_str(), case.id()),
+        ("fixtures/demo/read.json:5", "read/back")
+    );
+}

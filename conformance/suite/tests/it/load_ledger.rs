@@ -1,0 +1,234 @@
+//! Ledgers and the suite as a whole: what is refused, where, and with which words.
+
+use rstest::rstest;
+
+use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
+
+#[rstest]
+#[case::bad_toml(
+    "workspace = true",
+    "workspace = ",
+    "5: string values must be quoted, expected literal string"
+)]
+#[case::unknown_key(
+    "title = ",
+    "titel = ",
+    "2: unknown field `titel`, expected one of `contract`, `title`, `text`, `prefix`, `workspace`, `operations`, `hooks`, `requirement`"
+)]
+#[case::unknown_key_of_a_requirement(
+    "source = ",
+    "sauce = ",
+    "14: unknown field `sauce`, expected one of `id`, `level`, `basis`, `sentence`, `source`, `reason`, `excluded`"
+)]
+#[case::doubled_key("title = ", "text = \"x\"\ntitle = ", "4: duplicate key")]
+#[case::missing_key("workspace = true\n", "", "1: missing field `workspace`")]
+#[case::unknown_level(
+    "\"must\"",
+    "\"shall\"",
+    "11: unknown variant `shall`, expected one of `must`, `should`, `may`"
+)]
+#[case::another_folder(
+    "contract = \"demo\"",
+    "contract = \"damo\"",
+    "1: contract `damo` stands in the folder `demo`; they must be the same"
+)]
+#[case::wrong_prefix(
+    "id = \"DEMO-001\"",
+    "id = \"DAMO-001\"",
+    "10: id `DAMO-001` must be `DEMO-` and three digits"
+)]
+#[case::two_digits(
+    "id = \"DEMO-001\"",
+    "id = \"DEMO-01\"",
+    "10: id `DEMO-01` must be `DEMO-` and three digits"
+)]
+#[case::no_digits(
+    "id = \"DEMO-001\"",
+    "id = \"DEMO-00x\"",
+    "10: id `DEMO-00x` must be `DEMO-` and three digits"
+)]
+#[case::no_reason(
+    "basis = \"contract\"",
+    "basis = \"interpretation\"",
+    "10: `DEMO-001` is an interpretation without a `reason`: say why it was chosen where the text is silent"
+)]
+#[case::blank_reason(
+    "basis = \"contract\"",
+    "basis = \"interpretation\"\nreason = \" \"",
+    "10: `DEMO-001` is an interpretation without a `reason`: say why it was chosen where the text is silent"
+)]
+#[case::blank_sentence(
+    "What was written is read.",
+    " ",
+    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+)]
+#[case::blank_source(
+    "Demo, Acceptance",
+    "",
+    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+)]
+#[case::blank_excluded(
+    "source = ",
+    "excluded = \"\"\nsource = ",
+    "10: `excluded` of `DEMO-001` is empty: say why no case shows it"
+)]
+#[case::excluded_with_cases(
+    "source = ",
+    "excluded = \"nobody can\"\nsource = ",
+    "10: `DEMO-001` is excluded and yet 2 case(s) show it; drop one or the other"
+)]
+fn a_broken_ledger(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+    assert_eq!(problems(changed(LEDGER, old, new)), format!("{LEDGER}:{problem}"));
+}
+
+const SECOND: &str = r#"
+[[requirement]]
+id = "DEMO-002"
+level = "must"
+basis = "contract"
+sentence = "Nothing is lost."
+source = "Demo, Acceptance"
+"#;
+
+/// The sound ledger with a requirement more.
+#[track_caller]
+fn with_second(requirement: &str) -> Vec<(String, String)> {
+    let last = "source = \"Demo, Acceptance\"\n";
+    changed(LEDGER, last, &format!("{last}{requirement}"))
+}
+
+#[test]
+fn a_must_without_a_case() {
+    assert_eq!(
+        problems(with_second(SECOND)),
+        format!(
+            "{LEDGER}:17: `DEMO-002` has no case; write one that shows it, or say in `excluded` why none can"
+        )
+    );
+}
+
+#[test]
+fn even_a_may_needs_a_case() {
+    assert_eq!(
+        problems(with_second(&SECOND.replace("\"must\"", "\"may\""))),
+        format!(
+            "{LEDGER}:17: `DEMO-002` has no case; write one that shows it, or say in `excluded` why none can"
+        )
+    );
+}
+
+#[test]
+fn a_must_without_a_case_may_be_excluded_with_a_reason() {
+    let suite = load(with_second(&format!("{SECOND}excluded = \"it would take a power cut\"\n")));
+    assert_eq!(
+        suite.requirement("DEMO-002").unwrap().1.excluded.as_deref(),
+        Some("it would take a power cut")
+    );
+}
+
+#[test]
+fn a_doubled_id() {
+    assert_eq!(
+        problems(with_second(&SECOND.replace("002", "001"))),
+        format!(
+            "{LEDGER}:17: id `DEMO-001` stands on line 10 already; ids are permanent and unique"
+        )
+    );
+}
+
+#[test]
+fn a_ledger_without_requirements() {
+    let files = sound();
+    let ledger = files.iter().find(|(path, _)| path == LEDGER).unwrap().1.clone();
+    let head = ledger.split("[[requirement]]").next().unwrap().to_owned();
+    assert_eq!(
+        problems(with(LEDGER, &head)),
+        format!(
+            "{LEDGER}:1: the ledger has no `[[requirement]]`; a contract without promises certifies nothing"
+        )
+    );
+}
+
+/// A second contract with the ids of the first: its `must` would seem to be shown by cases of the other.
+#[test]
+fn an_id_in_two_ledgers() {
+    let files = sound();
+    let ledger = files.iter().find(|(path, _)| path == LEDGER).unwrap().1.clone();
+    let other = ledger.replace("\"demo\"", "\"other\"");
+    assert_eq!(
+        problems(with("fixtures/other/requirements.toml", &other)),
+        "fixtures/other/requirements.toml:10: id `DEMO-001` stands at fixtures/demo/requirements.toml:10 already; ids are permanent and unique"
+    );
+}
+
+#[test]
+fn a_case_of_a_contract_without_a_ledger() {
+    let mut files = sound();
+    files.retain(|(path, _)| path != LEDGER);
+    assert_eq!(
+        problems(files),
+        "features/demo/story.feature:4: case `story/back`: no ledger at `fixtures/demo/requirements.toml`\n\
+         fixtures:1: there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`\n\
+         fixtures/demo/read.json:5: case `read/back`: no ledger at `fixtures/demo/requirements.toml`"
+    );
+}
+
+#[test]
+fn an_empty_suite() {
+    assert_eq!(
+        problems(Vec::new()),
+        "fixtures:1: there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`"
+    );
+}
+
+#[rstest]
+#[case("fixtures/demo/deeper/read.json")]
+#[case("fixtures/read.json")]
+#[case("features/demo/requirements.toml")]
+#[case("fixtures/demo/story.feature")]
+#[case("fixtures/demo/other.toml")]
+fn a_file_in_a_wrong_place(#[case] path: &str) {
+    assert_eq!(
+        problems(with(path, "")),
+        format!(
+            "{path}:1: no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`"
+        )
+    );
+}
+
+#[test]
+fn every_problem_is_told_in_the_order_of_the_files() {
+    let mut files = changed(FIXTURE, "\"origin\": \"contract\"", "\"origin\": \"guess\"");
+    for (path, text) in &mut files {
+        match path.as_str() {
+            LEDGER => {
+                *text = text.replace("\"DEMO-001\"", "\"DEMO-1\"").replace("= \"demo\"", "= \"x\"")
+            }
+            FIXTURE => *text = text.replace("\"topic\": \"read\"", "\"topic\": \"write\""),
+            _ => *text = text.replace("is called", "is caled"),
+        }
+    }
+    assert_eq!(
+        problems(files),
+        "features/demo/story.feature:5: no step says `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\n\
+         features/demo/story.feature:6: there is no single call just before this step; say first what is called\n\
+         fixtures/demo/read.json:1: topic `write` stands in `read.json`; they must be the same\n\
+         fixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `write/`\n\
+         fixtures/demo/requirements.toml:1: contract `x` stands in the folder `demo`; they must be the same\n\
+         fixtures/demo/requirements.toml:10: id `DEMO-1` must be `DEMO-` and three digits"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_tolerated_everywhere() {
+    let marked = sound().into_iter().map(|(path, text)| (path, format!("\u{feff}{text}")));
+    assert_eq!(load(marked.collect()).cases.len(), 2);
+}
+
+#[test]
+fn the_digest_tells_suites_apart() {
+    let digest = load(sound()).digest;
+    assert_eq!(load(sound().into_iter().rev().collect()).digest, digest, "order does not count");
+    let other = load(changed(FIXTURE, "What was written is read.", "What was written stays."));
+    assert_ne!(other.digest, digest);
+}

@@ -1,0 +1,13 @@
+//! The suite as its users see it: what loads and what does not, what matches, what is selected and
+//! what a run's outcome means. One program, so that it is linked once.
+
+mod common;
+mod feature_forms;
+mod load_feature;
+mod load_fixture;
+mod load_ledger;
+mod matcher;
+mod matcher_laws;
+mod select;
+mod verdict;
+mod vocabulary;
