@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use proofmark_report::failure::{Rerun, quoted};
 use proofmark_report::progress::Progress;
-use proofmark_report::{failure, json, summary};
+use proofmark_report::{failures, json, summary};
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
 use proofmark_suite::select::Selection;
 use proofmark_suite::subject::{Patience, SubjectCommand};
@@ -48,7 +48,8 @@ pub(crate) struct Filters {
     /// Only the cases of this contract. May be given several times.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
-    /// Only the cases whose name or id matches. May be given several times.
+    /// Only the cases whose name matches, with or without the contract before it. `*` stops at `/`,
+    /// `**` does not. May be given several times.
     #[arg(long, value_name = "GLOB")]
     case: Vec<String>,
     /// Only the cases that show this requirement. May be given several times.
@@ -218,7 +219,7 @@ pub(crate) fn drive(
             writeln!(out)?;
         }
         Format::Human => {
-            failure::write_all(out, &suite, &outcome.results, &subject.rerun(&command, how))?;
+            failures::write(out, &suite, &outcome.results, &subject.rerun(&command, how))?;
             if let Some(subject) = &outcome.subject {
                 let claims = subject.contracts.join(", ");
                 writeln!(
@@ -230,11 +231,16 @@ pub(crate) fn drive(
                     if claims.is_empty() { "nothing" } else { &claims }
                 )?;
             }
-            if shown == Shown::Contracts {
-                summary::write_contracts(out, &contracts)?;
+            // An interrupted run has no verdicts on contracts.
+            let judged = shown == Shown::Contracts && !outcome.interrupted;
+            if judged {
+                summary::write_contracts(out, &outcome, &contracts)?;
             }
-            summary::write_faults(out, &outcome)?;
+            summary::write_faults(out, &suite, &outcome)?;
             summary::write_totals(out, &outcome, elapsed)?;
+            if judged {
+                summary::write_verdict(out, &outcome, &contracts)?;
+            }
         }
     }
     if outcome.interrupted {

@@ -1,13 +1,16 @@
 //! A failure, told so that its reader needs nothing else.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use proofmark_suite::Suite;
-use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
+use proofmark_suite::ledger::{Basis, Requirement};
+use proofmark_suite::verdict::Failure;
 use serde_json::Value;
 
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
+
+/// So many calls before the one that failed are shown.
+const SHOWN_BEFORE: usize = 5;
 
 /// How to run a case alone: what stands before and after the case's name.
 #[derive(Debug, Clone)]
@@ -20,7 +23,12 @@ pub struct Rerun {
 
 impl Rerun {
     pub fn command(&self, case: &str) -> String {
-        let parts = ["proofmark run --case", &quoted(case), &self.options, &self.subject];
+        self.selecting("--case", case)
+    }
+
+    /// The command that runs what `flag` selects.
+    pub(crate) fn selecting(&self, flag: &str, what: &str) -> String {
+        let parts = ["proofmark run", flag, &quoted(what), &self.options, &self.subject];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 }
@@ -35,58 +43,24 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Writes every failed case, in name order. Operations that are not there yet get a line each, and
-/// not a page for every case that needs them.
-pub fn write_all(
+/// Writes one failed case. `label` says how much it matters.
+pub(crate) fn write(
     out: &mut dyn Write,
     suite: &Suite,
-    results: &[CaseResult],
-    rerun: &Rerun,
-) -> io::Result<()> {
-    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for result in results {
-        let Verdict::Failed { failure } = &result.verdict else { continue };
-        match &failure.call {
-            Some(call) if failure.reason == "not-implemented" => {
-                missing.entry(&call.operation).or_default().push(&result.case);
-            }
-            _ => write_one(out, suite, &result.case, failure, rerun)?,
-        }
-    }
-    for (operation, cases) in &missing {
-        let label = styled(BAD, "MISSING");
-        let operation = styled(STRONG, operation);
-        writeln!(
-            out,
-            "{label} {operation}  not implemented; it fails {} case(s), such as {}",
-            cases.len(),
-            cases[0]
-        )?;
-    }
-    if !missing.is_empty() {
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-fn write_one(
-    out: &mut dyn Write,
-    suite: &Suite,
+    label: &str,
     name: &str,
     failure: &Failure,
     rerun: &Rerun,
 ) -> io::Result<()> {
-    writeln!(
-        out,
-        "{} {}  {}",
-        styled(BAD, "FAILED"),
-        styled(STRONG, name),
-        styled(QUIET, &failure.at)
-    )?;
-    if let Some(case) = suite.case(name) {
+    writeln!(out, "{label} {}  {}", styled(STRONG, name), styled(QUIET, &failure.at))?;
+    let case = suite.case(name);
+    if let Some(case) = case {
         for id in &case.shows {
             if let Some((_, requirement)) = suite.requirement(id) {
-                writeln!(out, "  {id} {}: {}", requirement.level, requirement.sentence)?;
+                writeln!(out, "  {id} {}: {}", levelled(requirement), requirement.sentence)?;
+                if let Some(reason) = &requirement.reason {
+                    field(out, "because", reason)?;
+                }
             }
         }
         writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
@@ -116,43 +90,41 @@ fn write_one(
             writeln!(out, "              {}{}", " ".repeat(column), styled(BAD, "^"))?;
         }
     }
-    for (index, exchange) in failure.transcript.iter().enumerate() {
-        let label = if index == 0 { "before" } else { "" };
-        field(
-            out,
-            label,
-            &format!(
-                "{} {} → {}",
-                exchange.call.operation,
-                one_line(&exchange.call.args),
-                one_line(&exchange.outcome)
-            ),
-        )?;
+    let earlier = failure.transcript.len().saturating_sub(SHOWN_BEFORE);
+    if earlier > 0 {
+        field(out, "before", &format!("{earlier} further calls"))?;
     }
-    if failure.asks.is_empty() {
+    for (index, exchange) in failure.transcript[earlier..].iter().enumerate() {
+        let (call, outcome) = (&exchange.call, one_line(&exchange.outcome));
+        let label = if index + earlier == 0 { "before" } else { "" };
+        field(out, label, &format!("{} {} → {outcome}", call.operation, one_line(&call.args)))?;
+    }
+    if failure.asks.is_empty() && case.is_some_and(|case| !case.given.fakes.is_empty()) {
         field(out, "fakes", "none was called")?;
     }
     for (index, ask) in failure.asks.iter().enumerate() {
         let label = if index == 0 { "fakes" } else { "" };
-        field(
-            out,
-            label,
-            &format!(
-                "{}.{} {} → {}",
-                ask.fake,
-                ask.method,
-                one_line(&ask.args),
-                one_line(&ask.answer)
-            ),
-        )?;
+        let (args, answer) = (one_line(&ask.args), one_line(&ask.answer));
+        field(out, label, &format!("{}.{} {args} → {answer}", ask.fake, ask.method))?;
     }
-    if failure.stderr.is_empty() {
-        field(out, "stderr", "nothing")?;
-    }
+    write_stderr(out, failure)?;
+    writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
+}
+
+/// The subject's last lines on stderr.
+pub(crate) fn write_stderr(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
     for (index, line) in failure.stderr.iter().enumerate() {
         field(out, if index == 0 { "stderr" } else { "" }, line)?;
     }
-    writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
+    Ok(())
+}
+
+/// `must`, or `should (interpretation)`.
+pub(crate) fn levelled(requirement: &Requirement) -> String {
+    match requirement.basis {
+        Basis::Contract => requirement.level.to_string(),
+        Basis::Interpretation => format!("{} (interpretation)", requirement.level),
+    }
 }
 
 fn field(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {

@@ -19,10 +19,11 @@ pub fn report(
         "suite": { "digest": suite.digest, "cases": suite.cases.len() },
         "subject": outcome.subject,
         "holds": holds,
+        "interrupted": outcome.interrupted,
         "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
         "cases": outcome.results,
         "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
-        "timing": { "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
+        "timing": { "late": outcome.late, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
     })
 }
 

@@ -3,6 +3,7 @@
 //! Every report reads the same [`proofmark_suite::verdict::RunOutcome`]; none of them decides anything.
 
 pub mod failure;
+pub mod failures;
 pub mod json;
 pub mod progress;
 pub mod style;

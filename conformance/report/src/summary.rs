@@ -3,34 +3,77 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use anstyle::Style;
+use proofmark_suite::Suite;
 use proofmark_suite::verdict::{
     ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict,
 };
 
+use crate::failure::levelled;
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
 
 /// Each contract with its requirements.
-pub fn write_contracts(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
+pub fn write_contracts(
+    out: &mut dyn Write,
+    outcome: &RunOutcome,
+    contracts: &[ContractResult<'_>],
+) -> io::Result<()> {
     for contract in contracts {
-        let (mark, word) = match (contract.claimed, contract.certified) {
-            (_, true) => (GOOD, "certified"),
-            (true, false) => (BAD, "not certified"),
-            (false, false) => (QUIET, "not claimed"),
-        };
+        let (mark, word) = standing(outcome, contract);
+        write!(out, "{}  {}", styled(STRONG, &contract.contract.id), styled(mark, word))?;
+        if !contract.claimed {
+            writeln!(out, "\n")?;
+            continue;
+        }
         let (holding, all) = contract.deciding();
         let (others_holding, others) = contract.others();
         writeln!(
             out,
-            "{}  {}  {holding} of {all} musts hold, {others_holding} of {others} interpretations and options hold",
-            styled(STRONG, &contract.contract.id),
-            styled(mark, word),
+            "  {holding} of {all} musts hold, {others_holding} of {others} interpretations and options hold"
         )?;
-        if contract.claimed {
-            for requirement in &contract.requirements {
-                write_requirement(out, requirement)?;
-            }
+        for requirement in &contract.requirements {
+            write_requirement(out, requirement)?;
         }
         writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn standing(outcome: &RunOutcome, contract: &ContractResult<'_>) -> (Style, &'static str) {
+    match (contract.claimed, contract.certified) {
+        (_, true) => (GOOD, "certified"),
+        (true, false) => (BAD, "not certified"),
+        (false, false) if outcome.subject.is_none() => {
+            (BAD, "not certified: the subject never introduced itself")
+        }
+        (false, false) => (QUIET, "not claimed"),
+    }
+}
+
+/// The last word: which contracts are certified, and which are not.
+pub fn write_verdict(
+    out: &mut dyn Write,
+    outcome: &RunOutcome,
+    contracts: &[ContractResult<'_>],
+) -> io::Result<()> {
+    let named = |certified: bool| {
+        let of = contracts.iter().filter(|contract| contract.certified == certified);
+        let counted = of.filter(|contract| contract.claimed || outcome.subject.is_none());
+        counted.map(|contract| contract.contract.id.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    for (style, word, ids) in
+        [(GOOD, "certified", named(true)), (BAD, "not certified", named(false))]
+    {
+        if !ids.is_empty() {
+            writeln!(out, "{}: {ids}", styled(style, word))?;
+        }
+    }
+    if contracts.iter().all(|contract| !contract.claimed) && outcome.subject.is_some() {
+        writeln!(
+            out,
+            "{}: the subject claims none of these contracts",
+            styled(BAD, "not certified")
+        )?;
     }
     Ok(())
 }
@@ -43,7 +86,6 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
         RequirementVerdict::Excluded { .. } => (QUIET, "excluded"),
     };
     let requirement = result.requirement;
-    let basis = if result.is_interpretation() { " (interpretation)" } else { "" };
     let note = match &result.verdict {
         RequirementVerdict::Holds => format!("{} case{}", result.cases, plural(result.cases)),
         RequirementVerdict::Broken { cases } => {
@@ -55,10 +97,10 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
     };
     writeln!(
         out,
-        "  {} {}  {}{basis}  {}  {}",
+        "  {} {}  {}  {}  {}",
         styled(style, format_args!("{word:<9}")),
         requirement.id,
-        requirement.level,
+        levelled(requirement),
         requirement.sentence,
         styled(QUIET, format_args!("[{note}]")),
     )
@@ -68,10 +110,20 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Faults that no case is to blame for.
-pub fn write_faults(out: &mut dyn Write, outcome: &RunOutcome) -> io::Result<()> {
+/// Faults that no case is to blame for, and what else a reader should know.
+pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) -> io::Result<()> {
     for fault in &outcome.faults {
-        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
+        writeln!(out, "{} {}: {fault}; nothing is certified", styled(BAD, "FAULT"), fault.code())?;
+    }
+    for unknown in outcome.unknown_claims(suite) {
+        writeln!(out, "note: {unknown}")?;
+    }
+    if outcome.late > 0 {
+        let late = outcome.late;
+        writeln!(
+            out,
+            "note: {late} case(s) were too slow together and in time alone; a longer --timeout or a smaller --window saves the second run"
+        )?;
     }
     Ok(())
 }

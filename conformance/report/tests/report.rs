@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use proofmark_protocol::HelloReply;
-use proofmark_report::failure::{self, Rerun};
-use proofmark_report::{json, summary};
-use proofmark_suite::matcher::Pattern;
+use proofmark_report::failure::Rerun;
+use proofmark_report::{failures, json, summary};
+use proofmark_suite::matcher::{Difference, Pattern};
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
@@ -140,6 +140,7 @@ fn outcome() -> RunOutcome {
             .map(|(case, verdict)| CaseResult { case: case.to_owned(), verdict })
             .to_vec(),
         faults: vec![Fault::LeftProcesses { count: 2 }],
+        late: 0,
         interrupted: false,
     }
 }
@@ -164,7 +165,7 @@ fn rerun() -> Rerun {
 #[test]
 fn a_failure_needs_nothing_else() {
     let suite = suite();
-    let told = plain(|out| failure::write_all(out, &suite, &outcome().results, &rerun()));
+    let told = plain(|out| failures::write(out, &suite, &outcome().results, &rerun()));
     let told = told.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
     insta::assert_snapshot!(told, @r#"
     FAILED demo/greet/breaks  fixtures/demo/greet.json:7
@@ -210,14 +211,12 @@ fn a_failure_without_a_call() {
         verdict: Verdict::Failed { failure: Box::new(failure) },
     };
     let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
-    let told = plain(|out| failure::write_all(out, &suite(), &[result], &rerun));
+    let told = plain(|out| failures::write(out, &suite(), &[result], &rerun));
     insta::assert_snapshot!(told, @r#"
     FAILED demo/greet/holds  fixtures/demo/greet.json:1
       DEMO-001 must: What DEMO-001 says.
       why Why holds matters.
       exited the subject ended with code 3 during `open`
-      fakes     none was called
-      stderr    nothing
       run it alone: proofmark run --case demo/greet/holds reference
     "#);
 }
@@ -227,8 +226,8 @@ fn every_contract_and_requirement_has_its_verdict() {
     let (suite, outcome) = (suite(), outcome());
     let contracts = outcome.judge(&suite);
     let told = plain(|out| {
-        summary::write_contracts(out, &contracts)?;
-        summary::write_faults(out, &outcome)?;
+        summary::write_contracts(out, &outcome, &contracts)?;
+        summary::write_faults(out, &suite, &outcome)?;
         summary::write_totals(out, &outcome, Duration::from_millis(1234))
     });
     insta::assert_snapshot!(told, @r#"
@@ -239,9 +238,9 @@ fn every_contract_and_requirement_has_its_verdict() {
       excluded  DEMO-004  must  What DEMO-004 says.  [It would take a year.]
       holds     DEMO-005  should (interpretation)  What DEMO-005 says.  [1 case]
 
-    other  not claimed  0 of 1 musts hold, 0 of 0 interpretations and options hold
+    other  not claimed
 
-    FAULT left-processes: the subject left 2 process(es) running; they were killed
+    FAULT left-processes: the subject left 2 process(es) running; they were killed; nothing is certified
     2 passed, 1 failed, 2 not exercised in 1.23 s
     not exercised: the subject does not claim the contract
     not exercised: the subject has no test hook `demo.lock`
@@ -257,16 +256,112 @@ fn a_contract_is_certified() {
         result.verdict = Verdict::Passed;
     }
     let contracts = outcome.judge(&suite);
-    let told = plain(|out| summary::write_contracts(out, &contracts));
+    let told = plain(|out| summary::write_contracts(out, &outcome, &contracts));
     let heads: Vec<&str> = told.lines().filter(|line| !line.starts_with(' ')).collect();
     assert_eq!(
         heads,
         [
             "demo  certified  3 of 3 musts hold, 1 of 1 interpretations and options hold",
             "",
-            "other  not claimed  1 of 1 musts hold, 0 of 0 interpretations and options hold",
+            "other  not claimed",
         ]
     );
+}
+
+fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
+    let call = operation.map(|operation| CallSeen {
+        operation: operation.to_owned(),
+        args: json!({}),
+        process: "a".to_owned(),
+    });
+    let difference = (reason == "difference").then(|| Difference {
+        path: "$".to_owned(),
+        expected: "1".to_owned(),
+        got: "2".to_owned(),
+    });
+    Verdict::Failed {
+        failure: Box::new(Failure {
+            reason: reason.to_owned(),
+            told: told.to_owned(),
+            at: "fixtures/demo/greet.json:1".to_owned(),
+            words: None,
+            call,
+            expected: None,
+            got: None,
+            difference,
+            asks: Vec::new(),
+            transcript: Vec::new(),
+            stderr: Vec::new(),
+        }),
+    }
+}
+
+fn told_of(verdicts: &[(&str, Verdict)]) -> String {
+    let results: Vec<CaseResult> = verdicts
+        .iter()
+        .map(|(case, verdict)| CaseResult { case: (*case).to_owned(), verdict: verdict.clone() })
+        .collect();
+    let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
+    plain(|out| failures::write(out, &suite(), &results, &rerun))
+}
+
+/// What does not decide must not look like a defeat.
+#[test]
+fn an_interpretation_differs_and_says_why_it_was_chosen() {
+    let told = told_of(&[(
+        "demo/greet/guess",
+        failing("difference", "not as expected", Some("demo.greet")),
+    )]);
+    insta::assert_snapshot!(told, @r#"
+    DIFFERS (does not decide) demo/greet/guess  fixtures/demo/greet.json:1
+      DEMO-005 should (interpretation): What DEMO-005 says.
+      because   The text is silent.
+      why Why guess matters.
+      difference not as expected
+      call      demo.greet {}
+      first difference at $
+        expected  1
+        got       2
+      run it alone: proofmark run --case demo/greet/guess reference
+    "#);
+}
+
+/// A subject that never got as far as a call has one thing wrong with it, not one for each case.
+#[test]
+fn what_is_alike_is_told_once() {
+    let never =
+        || failing("exited", "the subject ended with code 0 before it answered `hello`", None);
+    let told = told_of(&[("demo/greet/breaks", never()), ("demo/greet/holds", never())]);
+    insta::assert_snapshot!(told, @r#"
+    FAILED 2 cases alike, such as demo/greet/breaks
+      exited the subject ended with code 0 before it answered `hello`
+      run one alone: proofmark run --case demo/greet/breaks reference
+    "#);
+}
+
+#[test]
+fn a_missing_operation_is_told_once() {
+    let missing = || failing("not-implemented", "no such operation", Some("demo.greet"));
+    let told = told_of(&[("demo/greet/breaks", missing()), ("demo/greet/holds", missing())]);
+    assert_eq!(
+        told.trim(),
+        "MISSING demo.greet  not implemented; it fails 2 case(s), such as demo/greet/breaks"
+    );
+}
+
+#[test]
+fn the_last_word_names_what_is_certified() {
+    let suite = suite();
+    let mut outcome = outcome();
+    let word = |outcome: &RunOutcome| {
+        plain(|out| summary::write_verdict(out, outcome, &outcome.judge(&suite)))
+    };
+    assert_eq!(word(&outcome).trim(), "not certified: demo");
+    outcome.faults.clear();
+    outcome.results.iter_mut().for_each(|result| result.verdict = Verdict::Passed);
+    assert_eq!(word(&outcome).trim(), "certified: demo");
+    outcome.subject = None;
+    assert_eq!(word(&outcome).trim(), "not certified: demo, other");
 }
 
 /// A program finds the same under the same names from one version to the next.
@@ -287,6 +382,7 @@ fn the_report_for_programs() {
             "suite": {"digest": "…", "cases": 5},
             "subject": {"protocol": 1, "name": "made-up", "version": "1.2.3", "language": "none", "contracts": ["demo"]},
             "holds": false,
+            "interrupted": false,
             "contracts": [
                 {"id": "demo", "claimed": true, "certified": false, "requirements": [
                     requirement("DEMO-001", "must", "contract", json!({"passed": 1, "cases": 1, "verdict": "holds"})),
@@ -307,7 +403,7 @@ fn the_report_for_programs() {
                 {"case": "other/greet/first", "verdict": "not-exercised", "reason": "not-claimed"},
             ],
             "faults": [{"code": "left-processes", "told": "the subject left 2 process(es) running; they were killed"}],
-            "timing": {"elapsedMs": 1234},
+            "timing": {"late": 0, "elapsedMs": 1234},
         })
     );
     let parts: Vec<&str> =

@@ -55,7 +55,7 @@ impl Lines {
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
-        .map(|name| (distance(word, name), name))
+        .map(|name| (distance(&word.to_lowercase(), &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= 1 + name.chars().count() / 3)
         .min()
         .map(|(_, name)| name)

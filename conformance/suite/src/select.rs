@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::case::Case;
-use crate::problem::nearest;
+use crate::problem::{did_you_mean, nearest};
 use crate::suite::Suite;
 
 /// What was asked for; an empty list asks for everything.
@@ -21,8 +21,8 @@ pub enum SelectError {
     Unknown { kind: &'static str, name: String, nearest: Option<String> },
     #[error("`{glob}` is not a glob: {fault}")]
     BadGlob { glob: String, fault: String },
-    #[error("no case matches `{glob}`{}; `proofmark list cases` shows all", nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default())]
-    NoMatch { glob: String, nearest: Option<String> },
+    #[error("no case matches `{glob}`{hint}; `proofmark list cases` shows all")]
+    NoMatch { glob: String, hint: String },
     #[error("no case is left by these filters together; a run of zero cases shows nothing")]
     Nothing,
 }
@@ -63,19 +63,24 @@ impl Selection {
                 })?
                 .compile_matcher();
             if !suite.cases.iter().any(|case| fits(&compiled, case)) {
-                let nearest = nearest(
-                    glob,
-                    suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]),
-                );
-                return Err(SelectError::NoMatch {
-                    glob: glob.clone(),
-                    nearest: nearest.map(str::to_owned),
-                });
+                return Err(SelectError::NoMatch { glob: glob.clone(), hint: hint(suite, glob) });
             }
             globs.push(compiled);
         }
         Ok(globs)
     }
+}
+
+/// What somebody who wrote this glob may have meant.
+fn hint(suite: &Suite, glob: &str) -> String {
+    if suite.requirement(glob).is_some() {
+        return format!(" (`{glob}` is a requirement: `--requirement {glob}`)");
+    }
+    let across = GlobBuilder::new(glob).build().map(|glob| glob.compile_matcher());
+    if across.is_ok_and(|across| suite.cases.iter().any(|case| fits(&across, case))) {
+        return " (`*` stops at `/`, `**` does not: `**/part-of-a-name*`)".to_owned();
+    }
+    did_you_mean(glob, suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]))
 }
 
 /// A glob may speak of the whole name, of the id within the contract, or of a former name.

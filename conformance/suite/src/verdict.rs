@@ -6,7 +6,7 @@ use proofmark_protocol::HelloReply;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::ledger::{Basis, Contract, Requirement};
+use crate::ledger::{Contract, Requirement};
 use crate::matcher::Difference;
 use crate::problem::did_you_mean;
 use crate::subject::Fault;
@@ -263,10 +263,4 @@ fn judge_requirement<'a>(
         }
     };
     RequirementResult { requirement, verdict, passed, cases: cases.len() }
-}
-
-impl RequirementResult<'_> {
-    pub fn is_interpretation(&self) -> bool {
-        self.requirement.basis == Basis::Interpretation
-    }
 }

@@ -204,10 +204,7 @@ impl CaseLint<'_> {
                     targets.extend(files.values());
                 }
                 Action::Leaves(files) => paths.extend(files.keys()),
-                Action::Call(_)
-                | Action::Together(_)
-                | Action::Kill { .. }
-                | Action::Close { .. } => {}
+                Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
             }
         }
         if !paths.is_empty() && !self.contract.workspace {

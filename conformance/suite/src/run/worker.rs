@@ -169,7 +169,8 @@ impl<'a> Worker<'a> {
 
     /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
     async fn alone(&self, case: &'a Case) -> bool {
-        let started = match self.given_up.borrow().clone() {
+        let given_up = self.given_up.borrow().clone();
+        let started = match given_up {
             Some(given_up) => Err(given_up),
             None => self.start().await,
         };

@@ -94,6 +94,7 @@ fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
         subject: Some(hello(&["demo"])),
         results: results.collect(),
         faults: Vec::new(),
+        late: 0,
         interrupted: false,
     }
 }

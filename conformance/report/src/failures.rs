@@ -1,0 +1,96 @@
+//! All failures of a run, what matters most last, and what is alike told once.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use proofmark_suite::Suite;
+use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
+
+use crate::failure::{self, Rerun, write_stderr};
+use crate::style::{BAD, QUIET, STRONG, styled};
+
+/// The failures, by how they are told.
+#[derive(Default)]
+struct Sorted<'a> {
+    /// Cases that show nothing that decides, by the requirement that they show.
+    differing: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
+    /// Operations that are not there yet, and the cases that need them.
+    missing: BTreeMap<&'a str, Vec<&'a str>>,
+    /// Faults before any call was made: the same for case after case.
+    alike: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
+    /// All others.
+    broken: Vec<(&'a str, &'a Failure)>,
+}
+
+impl<'a> Sorted<'a> {
+    fn of(suite: &'a Suite, results: &'a [CaseResult]) -> Self {
+        let mut sorted = Self::default();
+        for result in results {
+            let Verdict::Failed { failure } = &result.verdict else { continue };
+            let (name, failure) = (result.case.as_str(), &**failure);
+            let shows = suite.case(name).map_or(&[][..], |case| case.shows.as_slice());
+            let decides = |id: &String| suite.requirement(id).is_some_and(|(_, one)| one.decides());
+            match (&failure.call, shows.first()) {
+                (Some(call), _) if failure.reason == "not-implemented" => {
+                    sorted.missing.entry(&call.operation).or_default().push(name);
+                }
+                (None, _) if failure.difference.is_none() && failure.words.is_none() => {
+                    sorted.alike.entry(&failure.told).or_default().push((name, failure));
+                }
+                (_, Some(first)) if !shows.iter().any(decides) => {
+                    sorted.differing.entry(first).or_default().push((name, failure));
+                }
+                _ => sorted.broken.push((name, failure)),
+            }
+        }
+        sorted
+    }
+}
+
+/// Writes every failure.
+pub fn write(
+    out: &mut dyn Write,
+    suite: &Suite,
+    results: &[CaseResult],
+    rerun: &Rerun,
+) -> io::Result<()> {
+    let sorted = Sorted::of(suite, results);
+    for (requirement, cases) in &sorted.differing {
+        let label = styled(QUIET, "DIFFERS (does not decide)");
+        let (name, failure) = cases[0];
+        failure::write(out, suite, &label, name, failure, rerun)?;
+        more(out, &cases[1..], &rerun.selecting("--requirement", requirement))?;
+    }
+    for (operation, cases) in &sorted.missing {
+        let operation = styled(STRONG, operation);
+        let (label, count) = (styled(BAD, "MISSING"), cases.len());
+        writeln!(
+            out,
+            "{label} {operation}  not implemented; it fails {count} case(s), such as {}\n",
+            cases[0]
+        )?;
+    }
+    for (told, cases) in &sorted.alike {
+        if let [(name, failure)] = cases.as_slice() {
+            failure::write(out, suite, &styled(BAD, "FAILED"), name, failure, rerun)?;
+            continue;
+        }
+        let (name, failure) = cases[0];
+        writeln!(out, "{} {} cases alike, such as {name}", styled(BAD, "FAILED"), cases.len())?;
+        writeln!(out, "  {} {told}", styled(BAD, &failure.reason))?;
+        write_stderr(out, failure)?;
+        writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(name)))?;
+    }
+    for (name, failure) in &sorted.broken {
+        failure::write(out, suite, &styled(BAD, "FAILED"), name, failure, rerun)?;
+    }
+    Ok(())
+}
+
+/// The names of cases that fail as the one above them does.
+fn more(out: &mut dyn Write, cases: &[(&str, &Failure)], command: &str) -> io::Result<()> {
+    if cases.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  {} more that show the same: {}\n", cases.len(), styled(STRONG, command))
+}
