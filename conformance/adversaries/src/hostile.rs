@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
 
-use proofmark_protocol::message::{push_error, push_result};
+use proofmark_protocol::message::{push_error, push_request, push_result};
 use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
 use serde_json::{Value, json};
 
@@ -67,6 +67,7 @@ pub(crate) const ALL: &[Adversary] = &[
         about: "prints a hundred megabytes on stderr",
         serve: floods_stderr,
     },
+    Adversary { name: "asks-without-end", about: "calls a fake for ever", serve: asks_without_end },
     Adversary { name: "no-reply", about: "answers `call` with a bare value", serve: no_reply },
     Adversary {
         name: "implements-nothing",
@@ -82,17 +83,17 @@ enum Then {
 }
 
 /// Serves lines with well-mannered `hello`, `open`, `close` and `shutdown`; `on_call` does the harm.
-fn serve(mut on_call: impl FnMut(&Id, &mut Vec<u8>) -> io::Result<Then>) -> io::Result<()> {
+fn serve(mut on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
-        let Ok(Incoming::Request { id, method, .. }) = Incoming::parse(line?.as_bytes()) else {
+        let Ok(Incoming::Request { id, method, params }) = Incoming::parse(line?.as_bytes()) else {
             continue;
         };
         let mut answer = Vec::new();
         let mut then = Then::GoOn;
         match method.as_str() {
             "hello" => push_result(&mut answer, &id, &greeting(PROTOCOL)),
-            "call" => then = on_call(&id, &mut answer)?,
+            "call" => then = on_call(&id, &params, &mut answer)?,
             _ => push_result(&mut answer, &id, &Value::Null),
         }
         out.write_all(&answer)?;
@@ -119,30 +120,30 @@ fn wait_for_ever() -> ! {
 }
 
 fn exits_on_call() -> io::Result<()> {
-    serve(|_, _| std::process::exit(3))
+    serve(|_, _, _| std::process::exit(3))
 }
 
 fn prints_garbage() -> io::Result<()> {
     io::stdout().write_all(b"Listening on port 3000\n")?;
-    serve(|_, _| Ok(Then::GoOn))
+    serve(|_, _, _| Ok(Then::GoOn))
 }
 
 fn garbage_on_call() -> io::Result<()> {
-    serve(|_, answer| {
+    serve(|_, _, answer| {
         answer.extend_from_slice(b"debug: got a call\n");
         Ok(Then::GoOn)
     })
 }
 
 fn half_a_line() -> io::Result<()> {
-    serve(|_, answer| {
+    serve(|_, _, answer| {
         answer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         Ok(Then::Stop)
     })
 }
 
 fn endless_line() -> io::Result<()> {
-    serve(|_, _| {
+    serve(|_, _, _| {
         let chunk = vec![b'x'; 1 << 20];
         for _ in 0..1024 {
             io::stdout().write_all(&chunk)?;
@@ -152,14 +153,14 @@ fn endless_line() -> io::Result<()> {
 }
 
 fn unknown_id() -> io::Result<()> {
-    serve(|_, answer| {
+    serve(|_, _, answer| {
         push_result(answer, &Id::Number(1_000_000_007), &json!({ "value": null }));
         Ok(Then::GoOn)
     })
 }
 
 fn answers_twice() -> io::Result<()> {
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_result(answer, id, &json!({ "value": null }));
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)
@@ -167,7 +168,7 @@ fn answers_twice() -> io::Result<()> {
 }
 
 fn never_answers() -> io::Result<()> {
-    serve(|_, _| Ok(Then::GoOn))
+    serve(|_, _, _| Ok(Then::GoOn))
 }
 
 fn never_greets() -> io::Result<()> {
@@ -175,7 +176,7 @@ fn never_greets() -> io::Result<()> {
 }
 
 fn closes_stdout() -> io::Result<()> {
-    serve(|_, _| {
+    serve(|_, _, _| {
         let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(&nowhere)?;
         wait_for_ever()
@@ -188,7 +189,7 @@ fn ignores_the_end() -> io::Result<()> {
     let _deaf = runtime.block_on(async {
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
     })?;
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)
     })?;
@@ -210,7 +211,7 @@ fn leave(child: &str) -> io::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)
     })
@@ -239,21 +240,34 @@ fn floods_stderr() -> io::Result<()> {
     for _ in 0..150 {
         io::stderr().write_all(line.as_bytes())?;
     }
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)
     })
 }
 
+fn asks_without_end() -> io::Result<()> {
+    serve(|_, params, _| {
+        let ask = json!({ "session": params["session"], "fake": "secrets", "method": "get", "args": { "key": "K" } });
+        let mut out = io::stdout().lock();
+        for number in 0.. {
+            let mut line = Vec::new();
+            push_request(&mut line, &Id::Number(number), "fake", &ask);
+            out.write_all(&line)?;
+        }
+        Ok(Then::Stop)
+    })
+}
+
 fn no_reply() -> io::Result<()> {
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_result(answer, id, &json!("just a value"));
         Ok(Then::GoOn)
     })
 }
 
 fn implements_nothing() -> io::Result<()> {
-    serve(|id, answer| {
+    serve(|id, _, answer| {
         push_error(answer, Some(id), &RpcError::new(RpcError::NOT_IMPLEMENTED, "not implemented"));
         Ok(Then::GoOn)
     })

@@ -36,7 +36,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    proofmark_suite::subject::orphans::adopt();
     let arguments = Arguments::parse();
     let mut out = anstream::stdout().lock();
     let outcome = match &arguments.command {

@@ -237,7 +237,7 @@ pub(crate) fn drive(
                 summary::write_contracts(out, &outcome, &contracts)?;
             }
             summary::write_faults(out, &suite, &outcome)?;
-            summary::write_totals(out, &outcome, elapsed)?;
+            summary::write_totals(out, &suite, &outcome, elapsed)?;
             if judged {
                 summary::write_verdict(out, &outcome, &contracts)?;
             }

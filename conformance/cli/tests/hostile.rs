@@ -103,6 +103,7 @@ fn marked_processes(mark: &str) -> Vec<String> {
 #[case("answers-twice", "answered-twice")]
 #[case("closes-stdout", "closed-stdout")]
 #[case("other-version", "wrong-version")]
+#[case("asks-without-end", "flooded")]
 #[case("no-reply", "bad-answer")]
 #[case("implements-nothing", "not-implemented")]
 #[case("floods-stderr", "difference")]

@@ -28,16 +28,16 @@ impl<'a> Sorted<'a> {
         for result in results {
             let Verdict::Failed { failure } = &result.verdict else { continue };
             let (name, failure) = (result.case.as_str(), &**failure);
-            let shows = suite.case(name).map_or(&[][..], |case| case.shows.as_slice());
-            let decides = |id: &String| suite.requirement(id).is_some_and(|(_, one)| one.decides());
-            match (&failure.call, shows.first()) {
+            let case = suite.case(name);
+            let decides = case.is_some_and(|case| suite.decides(case));
+            match (&failure.call, case.and_then(|case| case.shows.first())) {
                 (Some(call), _) if failure.reason == "not-implemented" => {
                     sorted.missing.entry(&call.operation).or_default().push(name);
                 }
                 (None, _) if failure.difference.is_none() && failure.words.is_none() => {
                     sorted.alike.entry(&failure.told).or_default().push((name, failure));
                 }
-                (_, Some(first)) if !shows.iter().any(decides) => {
+                (_, Some(first)) if !decides => {
                     sorted.differing.entry(first).or_default().push((name, failure));
                 }
                 _ => sorted.broken.push((name, failure)),

@@ -131,19 +131,31 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
 /// How many cases came to what, and how long it took.
 pub fn write_totals(
     out: &mut dyn Write,
+    suite: &Suite,
     outcome: &RunOutcome,
     elapsed: Duration,
 ) -> io::Result<()> {
-    let count = |of: fn(&Verdict) -> bool| {
-        outcome.results.iter().filter(|result| of(&result.verdict)).count()
+    let (mut passed, mut failed, mut undecisive, mut idle) = (0, 0, 0, 0);
+    for result in &outcome.results {
+        match &result.verdict {
+            Verdict::Passed => passed += 1,
+            Verdict::Failed { .. } => {
+                failed += 1;
+                undecisive +=
+                    usize::from(!suite.case(&result.case).is_some_and(|case| suite.decides(case)));
+            }
+            Verdict::NotExercised { .. } => idle += 1,
+        }
+    }
+    let note = match undecisive {
+        0 => String::new(),
+        all if all == failed => " (none of which decides)".to_owned(),
+        some => format!(" ({some} of which do not decide)"),
     };
-    let passed = count(|verdict| matches!(verdict, Verdict::Passed));
-    let failed = count(|verdict| matches!(verdict, Verdict::Failed { .. }));
-    let idle = count(|verdict| matches!(verdict, Verdict::NotExercised { .. }));
+    let seconds = elapsed.as_secs_f64();
     writeln!(
         out,
-        "{passed} passed, {failed} failed, {idle} not exercised in {:.2} s",
-        elapsed.as_secs_f64()
+        "{passed} passed, {failed} failed{note}, {idle} not exercised in {seconds:.2} s"
     )?;
     let mut reasons: Vec<String> = outcome
         .results

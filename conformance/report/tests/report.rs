@@ -228,7 +228,7 @@ fn every_contract_and_requirement_has_its_verdict() {
     let told = plain(|out| {
         summary::write_contracts(out, &outcome, &contracts)?;
         summary::write_faults(out, &suite, &outcome)?;
-        summary::write_totals(out, &outcome, Duration::from_millis(1234))
+        summary::write_totals(out, &suite, &outcome, Duration::from_millis(1234))
     });
     insta::assert_snapshot!(told, @r#"
     demo  not certified  1 of 3 musts hold, 1 of 1 interpretations and options hold

@@ -76,14 +76,19 @@ impl Suite {
 
     /// By its whole name or a former one; or by its id, where only one contract has such a case.
     pub fn case(&self, name: &str) -> Option<&Case> {
-        let whole = self
-            .cases
-            .iter()
-            .find(|case| case.name == name || case.aliases.iter().any(|alias| alias == name));
-        whole.or_else(|| {
+        if let Ok(index) = self.cases.binary_search_by(|case| case.name.as_str().cmp(name)) {
+            return Some(&self.cases[index]);
+        }
+        let former = |case: &&Case| case.aliases.iter().any(|alias| alias == name);
+        self.cases.iter().find(former).or_else(|| {
             let mut short = self.cases.iter().filter(|case| case.id() == name);
             short.next().filter(|_| short.next().is_none())
         })
+    }
+
+    /// Whether a certification depends on the case: it shows something that decides.
+    pub fn decides(&self, case: &Case) -> bool {
+        case.shows.iter().any(|id| self.requirement(id).is_some_and(|(_, one)| one.decides()))
     }
 
     pub fn cases_showing<'a>(&'a self, requirement: &'a str) -> impl Iterator<Item = &'a Case> {

@@ -12,7 +12,8 @@ use tokio::sync::watch;
 
 use super::worker::Worker;
 use crate::case::Case;
-use crate::subject::{Fault, Patience, StartError, SubjectCommand, orphans};
+use crate::subject::orphans::Orphans;
+use crate::subject::{Fault, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
 use crate::verdict::{CaseResult, RunOutcome};
 
@@ -108,6 +109,7 @@ pub fn run(
 ) -> Result<RunOutcome, RunError> {
     let scratch =
         tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
+    let orphans = options.kill_orphans.then(Orphans::adopt);
     let mut cases = cases;
     if let Some(seed) = options.seed {
         shuffle(&mut cases, seed);
@@ -143,8 +145,8 @@ pub fn run(
         })
     });
     begun.map_err(RunError::NoWorker)?;
-    if options.kill_orphans {
-        let count = orphans::kill_all();
+    if let Some(orphans) = orphans {
+        let count = orphans.kill();
         if count > 0 && !*cancel.0.borrow() {
             tally.faults.push(Fault::LeftProcesses { count });
         }

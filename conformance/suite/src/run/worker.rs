@@ -117,7 +117,7 @@ impl<'a> Worker<'a> {
             (self.emit)(match fault {
                 // A machine may be slow; no case asserts how long anything takes.
                 Fault::NoAnswer { .. } => Event::Late { cases },
-                fault => Event::Fault(Fault::OnlyTogether { fault: Box::new(fault), cases }),
+                fault => Event::Fault(Fault::OnlyTogether { fault: Box::new(fault) }),
             });
         }
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use proofmark_fakes::host::Host;
-use proofmark_protocol::message::{Event, FakeCall, push_error, push_request, push_result};
+use proofmark_protocol::message::{FakeCall, push_error, push_request, push_result};
 use proofmark_protocol::{
     Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
 };
@@ -22,6 +22,11 @@ use tokio::time::Instant;
 
 use super::process::{Process, StartError};
 use super::{Fault, Patience, SubjectCommand};
+
+/// So many calls of fakes may be made in a session.
+const MOST_ASKS: usize = 10_000;
+/// So many bytes may wait for a subject that does not read.
+const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
 type Answer = Result<Value, RpcError>;
 
@@ -40,7 +45,6 @@ pub struct Ask {
 pub(crate) struct SessionHost {
     pub(crate) fakes: RefCell<Host>,
     pub(crate) asks: RefCell<Vec<Ask>>,
-    pub(crate) events: RefCell<Vec<Value>>,
 }
 
 pub(crate) struct Connection {
@@ -55,6 +59,8 @@ struct Shared {
     filled: Notify,
     next_id: Cell<i64>,
     waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
+    /// A session made more calls of fakes than anybody can want.
+    flooded: Cell<bool>,
     /// Requests whose answers came too late for anybody to wait for.
     abandoned: RefCell<HashSet<i64>>,
     last_answer: Cell<Instant>,
@@ -76,6 +82,7 @@ impl Connection {
             filled: Notify::new(),
             next_id: Cell::new(0),
             waiting: RefCell::default(),
+            flooded: Cell::new(false),
             abandoned: RefCell::default(),
             last_answer: Cell::new(Instant::now()),
             sessions: RefCell::default(),
@@ -271,20 +278,8 @@ impl Shared {
     fn take(&self, line: &[u8]) -> Result<(), Fault> {
         match Incoming::parse(line).map_err(|fault| Fault::of_message(&fault))? {
             Incoming::Answer { id, outcome } => self.answered(id, outcome),
-            Incoming::Request { id, method, params } => {
-                self.asked(&id, &method, params);
-                Ok(())
-            }
-            Incoming::Notification { method, params } if method == "event" => {
-                let event: Event = serde_json::from_value(params).map_err(|fault| {
-                    Fault::BadAnswer { to: "event".to_owned(), told: fault.to_string() }
-                })?;
-                if let Some(session) = self.sessions.borrow().get(&event.session) {
-                    session.events.borrow_mut().push(event.item);
-                }
-                Ok(())
-            }
-            // Unknown notifications may come from a newer subject.
+            Incoming::Request { id, method, params } => self.asked(&id, &method, params),
+            // No operation has a stream yet, and unknown ones may come from a newer subject.
             Incoming::Notification { .. } => Ok(()),
         }
     }
@@ -310,15 +305,15 @@ impl Shared {
     }
 
     /// The subject calls a fake.
-    fn asked(&self, id: &Id, method: &str, params: Value) {
+    fn asked(&self, id: &Id, method: &str, params: Value) -> Result<(), Fault> {
         let answer = self.play(method, params);
         let mut out = self.out.borrow_mut();
         match &answer {
             Ok(reply) => push_result(&mut out, id, reply),
             Err(error) => push_error(&mut out, Some(id), error),
         }
-        drop(out);
         self.filled.notify_one();
+        if self.flooded.get() || out.len() > MOST_UNREAD { Err(Fault::Flooded) } else { Ok(()) }
     }
 
     fn play(&self, method: &str, params: Value) -> Answer {
@@ -338,27 +333,18 @@ impl Shared {
             )
         })?;
         let reply = session.fakes.borrow_mut().call(&call.fake, &call.method, &call.args);
-        let answer = match reply {
-            Ok(Ok(value)) => json!({"value": value}),
-            Ok(Err(error)) => json!({"error": error}),
-            Err(message) => {
-                let error = json!({"offered": false, "told": message});
-                session.asks.borrow_mut().push(Ask {
-                    fake: call.fake,
-                    method: call.method,
-                    args: call.args,
-                    answer: error,
-                });
-                return Err(RpcError::new(RpcError::INVALID_PARAMS, message));
+        let (noted, answer) = match reply {
+            Ok(Ok(value)) => (json!({"value": value}), None),
+            Ok(Err(error)) => (json!({"error": error}), None),
+            Err(told) => {
+                (json!({"told": told}), Some(RpcError::new(RpcError::INVALID_PARAMS, told)))
             }
         };
-        session.asks.borrow_mut().push(Ask {
-            fake: call.fake,
-            method: call.method,
-            args: call.args,
-            answer: answer.clone(),
-        });
-        Ok(answer)
+        let FakeCall { fake, method, args, .. } = call;
+        let mut asks = session.asks.borrow_mut();
+        asks.push(Ask { fake, method, args, answer: noted.clone() });
+        self.flooded.set(asks.len() > MOST_ASKS);
+        answer.map_or(Ok(noted), Err)
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Fault {
     WrongVersion {
         spoken: u64,
     },
+    /// It asks without end, or without reading the answers.
+    Flooded,
     NoAnswer {
         to: String,
         after_ms: u128,
@@ -66,7 +68,6 @@ pub enum Fault {
     /// It crashed or fell silent with several cases under way, none of which does so alone.
     OnlyTogether {
         fault: Box<Fault>,
-        cases: usize,
     },
     /// It never answered a single call, so the remaining cases were not tried.
     GaveUp {
@@ -87,6 +88,7 @@ impl Fault {
             Self::AnsweredTwice { .. } => "answered-twice",
             Self::BadAnswer { .. } => "bad-answer",
             Self::WrongVersion { .. } => "wrong-version",
+            Self::Flooded => "flooded",
             Self::NoAnswer { .. } => "no-answer",
             Self::ClosedStdout { .. } => "closed-stdout",
             Self::ClosedStdin { .. } => "closed-stdin",
@@ -155,6 +157,9 @@ impl fmt::Display for Fault {
             Self::WrongVersion { spoken } => {
                 write!(f, "the subject speaks protocol {spoken}; this harness speaks {PROTOCOL}")
             }
+            Self::Flooded => f.write_str(
+                "the subject flooded the harness with requests, or did not read the answers",
+            ),
             Self::NoAnswer { to, after_ms } => {
                 write!(f, "the subject did not answer `{to}` within {after_ms} ms")
             }
@@ -176,9 +181,9 @@ impl fmt::Display for Fault {
             Self::TwoFaces { told } => {
                 write!(f, "two processes of the subject answer `hello` differently: {told}")
             }
-            Self::OnlyTogether { fault, cases } => write!(
+            Self::OnlyTogether { fault } => write!(
                 f,
-                "{fault}, with {cases} case(s) under way; none of them does this alone, so no case is to blame, but the subject is"
+                "{fault}, with several cases under way; none of them does this alone, so no case is to blame, but the subject is"
             ),
             Self::GaveUp { after, last } => {
                 write!(

@@ -2,7 +2,7 @@
 
 pub(crate) mod connection;
 mod fault;
-pub mod orphans;
+pub(crate) mod orphans;
 mod process;
 
 pub use fault::Fault;

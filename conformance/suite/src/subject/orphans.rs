@@ -3,39 +3,60 @@
 //! On Linux the harness makes itself the reaper of its descendants, so an orphan becomes its own
 //! child and can be found. Elsewhere only the process group is killed.
 
-/// Adopts orphans from now on. Once, at the start of the program.
-pub fn adopt() {
-    #[cfg(target_os = "linux")]
-    {
-        // Without it, orphans that left their process group are not found; nothing else is lost.
-        let _unsupported = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    }
+use std::collections::HashSet;
+
+/// The children that this process had before any subject was started: none of a subject's business.
+#[derive(Debug, Default)]
+pub(crate) struct Orphans {
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "orphans are found on Linux only")
+    )]
+    before: HashSet<i32>,
 }
 
-/// Kills every child of this process, and theirs in turn, and tells how many were alive. Only when
-/// all subjects have ended: whatever is left then is an orphan.
-pub fn kill_all() -> usize {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
-        let mut killed = 0;
-        // Each round may bring the children of those killed in the one before.
-        for _ in 0..1000 {
-            let children = linux::children();
-            if children.is_empty() {
-                break;
-            }
-            for child in children {
-                if child.runs && kill_process(child.pid, Signal::KILL).is_ok() {
-                    killed += 1;
-                }
-                let _gone = waitpid(Some(child.pid), WaitOptions::empty());
-            }
+impl Orphans {
+    /// Adopts orphans from now on.
+    pub(crate) fn adopt() -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            // Without it, orphans that left their process group are not found; nothing else is lost.
+            let _unsupported =
+                rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+            let before = linux::children().map(|child| child.pid.as_raw_nonzero().get());
+            Self { before: before.collect() }
         }
-        killed
+        #[cfg(not(target_os = "linux"))]
+        Self::default()
     }
-    #[cfg(not(target_os = "linux"))]
-    0
+
+    /// Kills every later child of this process, and theirs in turn, and tells how many were alive.
+    /// Only when all subjects have ended: whatever is left then is an orphan.
+    pub(crate) fn kill(&self) -> usize {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+            let mut killed = 0;
+            // Each round may bring the children of those killed in the one before.
+            for _ in 0..1000 {
+                let is_later =
+                    |child: &linux::Seen| !self.before.contains(&child.pid.as_raw_nonzero().get());
+                let later: Vec<_> = linux::children().filter(is_later).collect();
+                if later.is_empty() {
+                    break;
+                }
+                for child in later {
+                    if child.runs && kill_process(child.pid, Signal::KILL).is_ok() {
+                        killed += 1;
+                    }
+                    let _gone = waitpid(Some(child.pid), WaitOptions::empty());
+                }
+            }
+            killed
+        }
+        #[cfg(not(target_os = "linux"))]
+        0
+    }
 }
 
 /// How many processes of a group run; those that have ended and wait to be reaped do not count.
@@ -86,8 +107,8 @@ mod linux {
         })
     }
 
-    pub(super) fn children() -> Vec<Seen> {
+    pub(super) fn children() -> impl Iterator<Item = Seen> {
         let me = getpid().as_raw_nonzero().get();
-        processes().filter(|process| process.parent == me).collect()
+        processes().filter(move |process| process.parent == me)
     }
 }
