@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use proofmark_suite::gherkin::vocabulary::STEPS;
 use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::{say, top};
@@ -37,6 +38,11 @@ pub(crate) fn tidy() -> Result<(), String> {
         })?;
     let files = tracked()?;
     let mut problems = Vec::new();
+    if SuiteFiles::embedded().digest() != suite.digest {
+        problems.push(
+            "the features and fixtures inside the program are not those of the folders".to_owned(),
+        );
+    }
     only_the_agreed_top(&files, &mut problems);
     files_are_short_and_clean(&files, &mut problems)?;
     crate_docs_list_the_ledgers_ids(&suite, &mut problems)?;
@@ -144,34 +150,44 @@ fn pages_name_what_there_is(
 ) -> Result<(), String> {
     let (readme, operations, architecture) =
         (read("README.md")?, read("conformance/guide/operations.md")?, read("ARCHITECTURE.md")?);
-    let mut needs = |page: &str, text: &str, name: &str| {
-        if !text.contains(&format!("`{name}`")) {
-            problems.push(format!("{page}: `{name}` is not named"));
-        }
-    };
+    let cases = read("conformance/guide/cases.md")?;
     for contract in &suite.contracts {
-        needs("README.md", &readme, &contract.id);
+        needs("README.md", &readme, &contract.id, problems);
         for name in contract
             .operations
             .iter()
             .chain(contract.hooks.keys())
             .chain(contract.hooks.values().flatten())
         {
-            needs("conformance/guide/operations.md", &operations, name);
+            needs("conformance/guide/operations.md", &operations, name, problems);
+        }
+    }
+    for step in STEPS {
+        if !cases.contains(step.example) {
+            problems.push(format!(
+                "conformance/guide/cases.md: the step `{}` is not listed",
+                step.example
+            ));
         }
     }
     for path in files {
         if let Some(folder) = path.strip_suffix("/Cargo.toml") {
-            needs("ARCHITECTURE.md", &architecture, folder);
+            needs("ARCHITECTURE.md", &architecture, folder, problems);
         }
         if let Some(command) =
             path.strip_prefix("conformance/cli/src/").and_then(|name| name.strip_suffix(".rs"))
             && !["main", "exit"].contains(&command)
         {
-            needs("ARCHITECTURE.md", &architecture, command);
+            needs("ARCHITECTURE.md", &architecture, command, problems);
         }
     }
     Ok(())
+}
+
+fn needs(page: &str, text: &str, name: &str, problems: &mut Vec<String>) {
+    if !text.contains(&format!("`{name}`")) {
+        problems.push(format!("{page}: `{name}` is not named"));
+    }
 }
 
 fn every_dependency_has_a_reason(problems: &mut Vec<String>) -> Result<(), String> {

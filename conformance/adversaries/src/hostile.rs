@@ -45,6 +45,11 @@ pub(crate) const ALL: &[Adversary] = &[
     },
     Adversary { name: "never-greets", about: "does not even answer `hello`", serve: never_greets },
     Adversary {
+        name: "leaves-its-group",
+        about: "joins another process group and falls silent",
+        serve: leaves_its_group,
+    },
+    Adversary {
         name: "closes-stdout",
         about: "closes stdout on a call and lives on",
         serve: closes_stdout,
@@ -172,6 +177,12 @@ fn never_answers() -> io::Result<()> {
 }
 
 fn never_greets() -> io::Result<()> {
+    wait_for_ever()
+}
+
+fn leaves_its_group() -> io::Result<()> {
+    let parent = rustix::process::getppid();
+    rustix::process::setpgid(None, Some(rustix::process::getpgid(parent)?))?;
     wait_for_ever()
 }
 

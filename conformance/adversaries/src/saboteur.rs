@@ -1,9 +1,11 @@
 //! The reference with one promise broken.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use proofmark_protocol::Failure;
 use proofmark_reference::{adapter, serve};
 use serde_json::Value;
 
@@ -19,6 +21,21 @@ pub(crate) const ALL: &[Adversary] = &[
         name: "crashes-on-empty-text",
         about: "ends when it must hash nothing",
         serve: crashes_on_empty_text,
+    },
+    Adversary {
+        name: "prints-on-huge-numbers",
+        about: "prints on stdout when a number is beyond a double",
+        serve: prints_on_huge_numbers,
+    },
+    Adversary {
+        name: "loses-answers-in-company",
+        about: "never answers when many calls are under way",
+        serve: loses_answers_in_company,
+    },
+    Adversary {
+        name: "claims-a-slip-of-the-pen",
+        about: "claims a contract that there is not",
+        serve: || serve(adapter().claims("sage.chroncile")),
     },
     Adversary {
         name: "crashes-in-company",
@@ -62,6 +79,33 @@ fn crashes_in_company() -> io::Result<()> {
         if sessions > 1 {
             std::process::exit(5);
         }
+        inner.call(context, args).await
+    }))
+}
+
+fn prints_on_huge_numbers() -> io::Result<()> {
+    serve(adapter().around("utils.canonicalJSONStringify", async |context, args, inner| {
+        if args["json"].as_str().is_some_and(|text| text.contains("e400")) {
+            io::stdout()
+                .write_all(b"that is a large number\n")
+                .map_err(|fault| Failure::broken(fault.to_string()))?;
+        }
+        inner.call(context, args).await
+    }))
+}
+
+fn loses_answers_in_company() -> io::Result<()> {
+    static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+    serve(adapter().around("utils.sha256", async |context, args, inner| {
+        let company = UNDER_WAY.fetch_add(1, Ordering::Relaxed) + 1;
+        // Lets the calls that came with this one begin.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        if company > 4 {
+            std::future::pending::<()>().await;
+        }
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
         inner.call(context, args).await
     }))
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use proofmark_suite::Suite;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
 use crate::exit::{Exit, Failed};
@@ -26,12 +27,11 @@ pub(crate) fn certify(args: &CertifyArgs, out: &mut dyn Write) -> Result<Exit, F
     if !args.subject.is_given() {
         return Err(Failed::Usage("say what to certify: `proofmark certify reference`, or a command after `--`, such as `proofmark certify -- node my-adapter.mjs`".to_owned()));
     }
-    let holds = |_: &RunOutcome, contracts: &[ContractResult<'_>]| {
-        let mut claimed = contracts
-            .iter()
-            .filter(|contract| contract.claimed || !args.contract.is_empty())
-            .peekable();
-        claimed.peek().is_some() && claimed.all(|contract| contract.certified)
+    let holds = |suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>]| {
+        let asked = !args.contract.is_empty();
+        let mut claimed = contracts.iter().filter(|contract| contract.claimed || asked).peekable();
+        let unknown = !asked && !outcome.unknown_contracts(suite).is_empty();
+        !unknown && claimed.peek().is_some() && claimed.all(|contract| contract.certified)
     };
     drive(
         &args.subject,

@@ -50,3 +50,19 @@ pub(crate) enum Failed {
 fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
 }
+
+/// What was found out stands, whether or not anybody reads the report to its end.
+pub(crate) fn standing(exit: Exit, written: io::Result<()>) -> Result<Exit, Failed> {
+    match written {
+        Err(fault) if fault.kind() != io::ErrorKind::BrokenPipe => Err(fault.into()),
+        _ => Ok(exit),
+    }
+}
+
+/// A reader who has seen enough of a listing is no error.
+pub(crate) fn to_the_end(listed: Result<Exit, Failed>) -> Result<Exit, Failed> {
+    match listed {
+        Err(Failed::Output(fault)) => standing(Exit::Holds, Err(fault)),
+        other => other,
+    }
+}

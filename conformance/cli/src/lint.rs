@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, standing};
 use crate::run::SuiteChoice;
 
 /// Check ledgers, fixtures and features: every fault with its file, its line and what would be right.
@@ -18,19 +18,16 @@ pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed>
         Ok(suite) => {
             let requirements: usize =
                 suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
-            writeln!(
+            let (contracts, cases) = (suite.contracts.len(), suite.cases.len());
+            let written = writeln!(
                 out,
-                "{} contracts, {requirements} requirements, {} cases: no problem",
-                suite.contracts.len(),
-                suite.cases.len()
-            )?;
-            Ok(Exit::Holds)
+                "{contracts} contracts, {requirements} requirements, {cases} cases: no problem"
+            );
+            standing(Exit::Holds, written)
         }
         Err(Failed::BrokenSuite(problems)) => {
-            for problem in &problems {
-                writeln!(out, "{problem}")?;
-            }
-            Ok(Exit::DoesNotHold)
+            let written = problems.iter().try_for_each(|problem| writeln!(out, "{problem}"));
+            standing(Exit::DoesNotHold, written)
         }
         Err(fault) => Err(fault),
     }

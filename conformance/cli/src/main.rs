@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use exit::{Exit, Failed};
+use exit::Exit;
 
 /// Certifies implementations of agent-system contracts, bit for bit.
 ///
@@ -41,8 +41,8 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Certify(args) => certify::certify(args, &mut out),
         Command::Run(args) => run::run(args, &mut out),
-        Command::List(args) => list::list(args, &mut out),
-        Command::Show(args) => show::show(args, &mut out),
+        Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
+        Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {
@@ -50,16 +50,9 @@ fn main() -> ExitCode {
             return subject::subject(args);
         }
     };
-    let outcome = outcome.and_then(|exit| {
-        out.flush()?;
-        Ok(exit)
-    });
+    let outcome = outcome.and_then(|exit| exit::standing(exit, out.flush()));
     match outcome {
         Ok(exit) => exit.into(),
-        // Whoever read stdout has seen enough.
-        Err(Failed::Output(fault)) if fault.kind() == std::io::ErrorKind::BrokenPipe => {
-            Exit::Holds.into()
-        }
         Err(fault) => {
             // With stderr gone too, the exit code still tells.
             let _deaf = writeln!(anstream::stderr(), "proofmark: {fault}");

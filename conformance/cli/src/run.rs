@@ -1,11 +1,12 @@
 //! `proofmark run`: some or all cases, and what came of them. Also the road that `certify` takes.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use proofmark_protocol::HelloReply;
 use proofmark_report::failure::{Rerun, quoted};
 use proofmark_report::progress::Progress;
 use proofmark_report::{failures, json, summary};
@@ -15,7 +16,10 @@ use proofmark_suite::subject::{Patience, SubjectCommand};
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 use proofmark_suite::{Suite, SuiteFiles};
 
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, standing};
+
+/// How long a subject may take for an answer, unless the user says otherwise.
+const PATIENCE_MS: u64 = 10_000;
 
 /// Run cases against a subject: the built-in reference, or any command after `--`.
 #[derive(Debug, clap::Args)]
@@ -69,10 +73,10 @@ pub(crate) struct How {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How long a subject may take for one answer.
-    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout: u64,
     /// How long a subject may take to start and say hello.
-    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     start_timeout: u64,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
@@ -144,18 +148,22 @@ impl SubjectChoice {
         } else {
             format!("-- {}", command.shown)
         };
-        let options = how
-            .suite
-            .suite
-            .as_ref()
-            .map(|folder| format!("--suite {}", quoted(&folder.to_string_lossy())));
-        Rerun { subject, options: options.unwrap_or_default() }
+        let mut options = Vec::new();
+        if let Some(folder) = &how.suite.suite {
+            options.push(format!("--suite {}", quoted(&folder.to_string_lossy())));
+        }
+        for (flag, given) in [("--timeout", how.timeout), ("--start-timeout", how.start_timeout)] {
+            if given != PATIENCE_MS {
+                options.push(format!("{flag} {given}"));
+            }
+        }
+        Rerun { subject, options: options.join(" ") }
     }
 }
 
 /// Writes the report to `out`; progress goes to stderr.
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let holds = |outcome: &RunOutcome, _: &[ContractResult<'_>]| outcome.all_passed();
+    let holds = |_: &Suite, outcome: &RunOutcome, _: &[ContractResult<'_>]| outcome.all_passed();
     drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, out)
 }
 
@@ -174,7 +182,7 @@ pub(crate) fn drive(
     filters: &Filters,
     how: &How,
     shown: Shown,
-    holds: impl Fn(&RunOutcome, &[ContractResult<'_>]) -> bool,
+    holds: impl Fn(&Suite, &RunOutcome, &[ContractResult<'_>]) -> bool,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
     let suite = how.suite.load()?;
@@ -210,43 +218,57 @@ pub(crate) fn drive(
     let outcome = outcome?;
     let elapsed = started.elapsed();
     let contracts = outcome.judge(&suite);
-    let holds = !outcome.interrupted && holds(&outcome, &contracts);
+    let holds = !outcome.interrupted && holds(&suite, &outcome, &contracts);
+    let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };
+    let written = match how.format {
+        Format::Json => report.write_json(out),
+        Format::Human => report.write_human(out, &shown, &subject.rerun(&command, how)),
+    };
+    let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
+    let exit = standing(found, written)?;
+    if outcome.interrupted { Err(Failed::Interrupted) } else { Ok(exit) }
+}
 
-    match how.format {
-        Format::Json => {
-            let report = json::report(&suite, &outcome, &contracts, holds, elapsed);
-            serde_json::to_writer_pretty(&mut *out, &report).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        }
-        Format::Human => {
-            failures::write(out, &suite, &outcome.results, &subject.rerun(&command, how))?;
-            if let Some(subject) = &outcome.subject {
-                let claims = subject.contracts.join(", ");
-                writeln!(
-                    out,
-                    "{} {} ({}) claims {}\n",
-                    subject.name,
-                    subject.version,
-                    subject.language,
-                    if claims.is_empty() { "nothing" } else { &claims }
-                )?;
-            }
-            // An interrupted run has no verdicts on contracts.
-            let judged = shown == Shown::Contracts && !outcome.interrupted;
-            if judged {
-                summary::write_contracts(out, &outcome, &contracts)?;
-            }
-            summary::write_faults(out, &suite, &outcome)?;
-            summary::write_totals(out, &suite, &outcome, elapsed)?;
-            if judged {
-                summary::write_verdict(out, &outcome, &contracts)?;
-            }
-        }
+/// What a run found out, on its way to the reader.
+struct Report<'a> {
+    suite: &'a Suite,
+    outcome: &'a RunOutcome,
+    contracts: &'a [ContractResult<'a>],
+    elapsed: Duration,
+    holds: bool,
+}
+
+impl Report<'_> {
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { suite, outcome, contracts, elapsed, holds } = *self;
+        serde_json::to_writer_pretty(
+            &mut *out,
+            &json::report(suite, outcome, contracts, holds, elapsed),
+        )?;
+        writeln!(out)
     }
-    if outcome.interrupted {
-        return Err(Failed::Interrupted);
+
+    fn write_human(&self, out: &mut dyn Write, shown: &Shown, rerun: &Rerun) -> io::Result<()> {
+        let Self { suite, outcome, contracts, elapsed, .. } = *self;
+        failures::write(out, suite, &outcome.results, rerun)?;
+        if let Some(subject) = &outcome.subject {
+            let claims = subject.contracts.join(", ");
+            let claims = if claims.is_empty() { "nothing" } else { &claims };
+            let HelloReply { name, version, language, .. } = subject;
+            writeln!(out, "{name} {version} ({language}) claims {claims}\n")?;
+        }
+        // An interrupted run has no verdicts on contracts.
+        let judged = *shown == Shown::Contracts && !outcome.interrupted;
+        if judged {
+            summary::write_contracts(out, outcome, contracts)?;
+        }
+        summary::write_faults(out, suite, outcome)?;
+        summary::write_totals(out, suite, outcome, elapsed)?;
+        if judged {
+            summary::write_verdict(out, suite, outcome, contracts)?;
+        }
+        Ok(())
     }
-    Ok(if holds { Exit::Holds } else { Exit::DoesNotHold })
 }
 
 /// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.

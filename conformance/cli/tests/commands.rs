@@ -198,6 +198,16 @@ fn a_reader_who_has_seen_enough_is_no_error() {
     assert_eq!(status.code(), Some(0));
 }
 
+/// What was found out does not depend on who reads it.
+#[test]
+fn a_closed_pipe_does_not_turn_a_failure_into_a_success() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut certify = std::process::Command::new(PROOFMARK);
+    certify.args(["certify", "--", PROOFMARK, "subject", "--adversary", "exits-at-once"]);
+    assert_eq!(certify.stdout(writer).status().unwrap().code(), Some(1));
+}
+
 /// A suite of one contract, whose only case is `case`.
 fn suite_with(case: Value) -> TempDir {
     let folder = TempDir::new().unwrap();

@@ -117,6 +117,7 @@ fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
 #[rstest]
 #[case("never-answers")]
 #[case("never-greets")]
+#[case("leaves-its-group")]
 fn silence_is_told_and_not_waited_for_for_ever(#[case] adversary: &str) {
     let run = run(
         &[
@@ -209,6 +210,43 @@ fn a_crash_that_no_case_reproduces_alone_still_counts() {
     assert_eq!((run.faults(), run.code), (vec!["only-together"], Some(1)));
     assert_eq!(run.reasons(), ["passed"]);
     run.leaves_nothing();
+}
+
+/// Answers that never come are no matter of patience.
+#[test]
+fn answers_that_are_lost_in_company_are_a_fault() {
+    let run = run(
+        &["certify", "--contract", "sage.utils", "--jobs", "1", "--timeout", "1000"],
+        &[PROOFMARK, "subject", "--adversary", "loses-answers-in-company"],
+    );
+    assert_eq!((run.faults(), run.code), (vec!["only-together"], Some(1)));
+    assert_eq!(run.report["contracts"][0]["certified"], false);
+    run.leaves_nothing();
+}
+
+/// The blame falls on the same cases, wherever in the run they stand.
+#[test]
+fn a_fault_in_one_case_is_the_same_in_every_order() {
+    let report = |how: &[&str]| {
+        let args = [&["run", "--contract", "sage.utils"], how].concat();
+        let mut run = run(&args, &[PROOFMARK, "subject", "--adversary", "prints-on-huge-numbers"]);
+        assert_eq!(run.reasons(), ["garbage", "passed"]);
+        run.leaves_nothing();
+        run.report["timing"].take();
+        run.report.to_string()
+    };
+    let first = report(&[]);
+    for seed in ["1", "2", "3", "4", "5", "6"] {
+        assert_eq!(report(&["--seed", seed, "--jobs", "1"]), first);
+        assert_eq!(report(&["--seed", seed, "--window", seed]), first);
+    }
+}
+
+#[test]
+fn a_claim_that_cannot_be_certified_is_not_passed_over() {
+    let run = run(&["certify"], &[PROOFMARK, "subject", "--adversary", "claims-a-slip-of-the-pen"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.report["contracts"].as_array().unwrap().iter().all(|one| one["certified"] == true));
 }
 
 /// Ctrl-C in the middle: exit code 2, and nothing is left.

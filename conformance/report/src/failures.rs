@@ -64,11 +64,8 @@ pub fn write(
     for (operation, cases) in &sorted.missing {
         let operation = styled(STRONG, operation);
         let (label, count) = (styled(BAD, "MISSING"), cases.len());
-        writeln!(
-            out,
-            "{label} {operation}  not implemented; it fails {count} case(s), such as {}\n",
-            cases[0]
-        )?;
+        writeln!(out, "{label} {operation}  not implemented; it fails {count} case(s)")?;
+        writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(cases[0])))?;
     }
     for (told, cases) in &sorted.alike {
         if let [(name, failure)] = cases.as_slice() {

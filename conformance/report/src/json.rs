@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proofmark_suite::Suite;
 use proofmark_suite::verdict::{ContractResult, RequirementResult, RunOutcome};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The whole run as one JSON object.
 pub fn report(
@@ -14,6 +14,7 @@ pub fn report(
     holds: bool,
     elapsed: Duration,
 ) -> Value {
+    let (cases, stderr) = cases(outcome);
     json!({
         "proofmark": env!("CARGO_PKG_VERSION"),
         "suite": { "digest": suite.digest, "cases": suite.cases.len() },
@@ -21,10 +22,29 @@ pub fn report(
         "holds": holds,
         "interrupted": outcome.interrupted,
         "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
-        "cases": outcome.results,
+        "cases": cases,
         "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
-        "timing": { "late": outcome.late, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
+        "timing": { "late": outcome.late, "stderr": stderr, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
     })
+}
+
+/// The cases, and apart from them what the subject printed meanwhile: that may be another thing each time.
+fn cases(outcome: &RunOutcome) -> (Vec<Value>, Map<String, Value>) {
+    let mut stderr = Map::new();
+    let cases = outcome.results.iter().map(|result| {
+        let mut case = serde_json::to_value(result).unwrap_or_default();
+        let lines = case
+            .get_mut("failure")
+            .and_then(Value::as_object_mut)
+            .and_then(|failure| failure.remove("stderr"));
+        if let Some(lines) =
+            lines.filter(|lines| lines.as_array().is_some_and(|lines| !lines.is_empty()))
+        {
+            stderr.insert(result.case.clone(), lines);
+        }
+        case
+    });
+    (cases.collect(), stderr)
 }
 
 fn contract(result: &ContractResult<'_>) -> Value {

@@ -53,6 +53,7 @@ fn standing(outcome: &RunOutcome, contract: &ContractResult<'_>) -> (Style, &'st
 /// The last word: which contracts are certified, and which are not.
 pub fn write_verdict(
     out: &mut dyn Write,
+    suite: &Suite,
     outcome: &RunOutcome,
     contracts: &[ContractResult<'_>],
 ) -> io::Result<()> {
@@ -67,6 +68,13 @@ pub fn write_verdict(
         if !ids.is_empty() {
             writeln!(out, "{}: {ids}", styled(style, word))?;
         }
+    }
+    for unknown in outcome.unknown_contracts(suite) {
+        writeln!(
+            out,
+            "{}: {unknown}, which this suite does not have",
+            styled(BAD, "not certified")
+        )?;
     }
     if contracts.iter().all(|contract| !contract.claimed) && outcome.subject.is_some() {
         writeln!(

@@ -345,7 +345,7 @@ fn a_missing_operation_is_told_once() {
     let told = told_of(&[("demo/greet/breaks", missing()), ("demo/greet/holds", missing())]);
     assert_eq!(
         told.trim(),
-        "MISSING demo.greet  not implemented; it fails 2 case(s), such as demo/greet/breaks"
+        "MISSING demo.greet  not implemented; it fails 2 case(s)\n  run one alone: proofmark run --case demo/greet/breaks reference"
     );
 }
 
@@ -354,7 +354,7 @@ fn the_last_word_names_what_is_certified() {
     let suite = suite();
     let mut outcome = outcome();
     let word = |outcome: &RunOutcome| {
-        plain(|out| summary::write_verdict(out, outcome, &outcome.judge(&suite)))
+        plain(|out| summary::write_verdict(out, &suite, outcome, &outcome.judge(&suite)))
     };
     assert_eq!(word(&outcome).trim(), "not certified: demo");
     outcome.faults.clear();
@@ -403,7 +403,7 @@ fn the_report_for_programs() {
                 {"case": "other/greet/first", "verdict": "not-exercised", "reason": "not-claimed"},
             ],
             "faults": [{"code": "left-processes", "told": "the subject left 2 process(es) running; they were killed"}],
-            "timing": {"late": 0, "elapsedMs": 1234},
+            "timing": {"late": 0, "stderr": {"demo/greet/breaks": ["warning: a typo ahead", "oh no"]}, "elapsedMs": 1234},
         })
     );
     let parts: Vec<&str> =
@@ -420,8 +420,7 @@ fn the_report_for_programs() {
             "got",
             "difference",
             "asks",
-            "transcript",
-            "stderr"
+            "transcript"
         ]
     );
     assert_eq!(

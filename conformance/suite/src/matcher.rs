@@ -89,6 +89,11 @@ impl Pattern {
         Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
     }
 
+    /// Whether every value fits.
+    pub(crate) fn is_anything(&self) -> bool {
+        matches!(self.root, Node::Any(Kind::Value))
+    }
+
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
         differ(&self.root, got, &mut String::from("$"))

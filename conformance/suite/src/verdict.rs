@@ -35,12 +35,15 @@ pub enum Verdict {
 pub enum NotExercised {
     NotClaimed,
     HookMissing(String),
+    /// The harness could not make the case's folder. A run in which this happens determines nothing.
+    NoWorkspace(String),
 }
 
 impl std::fmt::Display for NotExercised {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotClaimed => f.write_str("the subject does not claim the contract"),
+            Self::NoWorkspace(fault) => write!(f, "the workspace cannot be made: {fault}"),
             Self::HookMissing(hook) => write!(f, "the subject has no test hook `{hook}`"),
         }
     }
@@ -162,6 +165,13 @@ impl RunOutcome {
             && !self.interrupted
             && !self.results.is_empty()
             && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+    }
+
+    /// Claimed contracts that this suite does not have, and so cannot certify.
+    pub fn unknown_contracts(&self, suite: &Suite) -> Vec<&str> {
+        let claimed =
+            self.subject.iter().flat_map(|subject| &subject.contracts).map(String::as_str);
+        claimed.filter(|id| suite.contract(id).is_none()).collect()
     }
 
     /// What the subject said of itself that this suite knows nothing of: perhaps a slip of the pen.

@@ -51,17 +51,14 @@ pub(crate) fn append(
     entry: &Entry,
     how: How,
 ) -> io::Result<()> {
-    let end = End::of(log, len, last, how.drop_repeat.then(|| entry.id()))?;
-    if end == End::Repeated {
+    let written = match End::of(log, len, last, how.drop_repeat.then(|| entry.id()))? {
+        End::Whole => write_all_at_once(log, entry.line().as_bytes()),
+        // What a dead writer left unfinished stays, on a line of its own.
+        End::Torn => write_all_at_once(log, format!("\n{}", entry.line()).as_bytes()),
         // Who wrote it may have died before it was on the disk, and we say that it is.
-        return if how.durable { log.sync() } else { Ok(()) };
-    }
-
-    // What a dead writer left unfinished stays, on a line of its own.
-    let written = if end == End::Whole {
-        write_all_at_once(log, entry.line().as_bytes())
-    } else {
-        write_all_at_once(log, format!("\n{}", entry.line()).as_bytes())
+        End::Repeated => Ok(()),
+        // All that is missing of it is the end of its line.
+        End::RepeatedUnfinished => write_all_at_once(log, b"\n"),
     };
     let done = written.and_then(|()| if how.durable { log.sync() } else { Ok(()) });
     if done.is_err() {
@@ -80,6 +77,8 @@ enum End {
     Torn,
     /// Its last event, torn lines aside, has the id that was asked for.
     Repeated,
+    /// The same, and that event is the last line, without its newline.
+    RepeatedUnfinished,
 }
 
 impl End {
@@ -90,13 +89,17 @@ impl End {
             return Ok(if id == Some(last.id()) { Self::Repeated } else { Self::Whole });
         }
         let mut backwards = Backwards::from_end(log, len, LOOK_BACK)?;
-        let end = if backwards.ends_whole() { Self::Whole } else { Self::Torn };
-        match id {
-            Some(id) if backwards.next()?.is_some_and(|event| event.has_id(id)) => {
-                Ok(Self::Repeated)
-            }
-            _ => Ok(end),
-        }
+        let whole = backwards.ends_whole();
+        let repeated = match id {
+            Some(id) => backwards.next()?.is_some_and(|event| event.has_id(id)),
+            None => false,
+        };
+        Ok(match (repeated, whole) {
+            (true, true) => Self::Repeated,
+            (true, false) => Self::RepeatedUnfinished,
+            (false, true) => Self::Whole,
+            (false, false) => Self::Torn,
+        })
     }
 }
 
@@ -247,9 +250,7 @@ mod tests {
 
     #[rstest]
     #[case::whole("", "\n", false)]
-    #[case::no_end("", "", false)]
     #[case::garbage_after("", "\ngarbage\n\n", false)]
-    #[case::torn_after("", "\n{\"type\":\"NO", false)]
     #[case::another_after("", "\n{\"eventId\":\"another\"}\n", true)]
     #[case::same_text_elsewhere("{\"eventId\":\"x\",\"prevEventId\":", "}\n", true)]
     fn a_repeat_of_the_last_event_is_left_out(
@@ -263,6 +264,18 @@ mod tests {
         disk.append(&entry, PLAIN).unwrap();
         let expect = if appended { format!("{before}{}", entry.line()) } else { before };
         assert_eq!(disk.text(), expect);
+    }
+
+    /// The event is acknowledged, so its line is whole from now on, and no later append runs into it.
+    #[rstest]
+    #[case::its_own_end_is_missing("")]
+    #[case::something_torn_follows("\n{\"type\":\"NO")]
+    fn a_repeat_ends_the_line_that_a_dead_writer_left(#[case] tail: &str) {
+        let entry = entry(1);
+        let before = format!("{}{tail}", entry.line().trim_end());
+        let disk = Disk::holding(&before);
+        disk.append(&entry, PLAIN).unwrap();
+        assert_eq!(disk.text(), format!("{before}\n"));
     }
 
     #[rstest]

@@ -104,9 +104,9 @@ impl Chronicle {
         let held = self.lock(&path, lock_timeout_ms)?;
         let how = How { drop_repeat: rule == IdRule::Computed, durable: self.options.durable };
         let fail = |error: io::Error| failure(&path, "write", &error);
-        if how.durable && held.len == 0 {
-            // Before the first event and not after it, so that whoever finds an event in the file
-            // may rely on the folders.
+        if how.durable && held.last.is_none() {
+            // The file was opened anew. Whoever made it may not have cared for a loss of power, and
+            // an event is only as durable as the folders that lead to it.
             self.sync_folders(&path).map_err(fail)?;
         }
         append(held.locked.file(), held.len, held.last.as_ref(), &entry, how).map_err(fail)?;

@@ -130,7 +130,7 @@ fn untouched(_: &Lab) {}
 #[case(emptied, line(1))]
 #[case(cut_short, format!("{}\n{}", &line(1)[..20], line(1)))]
 #[case(appended_to, line(1) + &line(2) + &line(1))]
-#[case(appended_to_by_a_writer_that_died, line(1) + &line(2)[..20])]
+#[case(appended_to_by_a_writer_that_died, line(1) + &line(2)[..20] + "\n")]
 #[case(rewritten_at_the_same_length, line(2) + &line(1))]
 #[case(garbled_at_the_same_length, format!("{}\n{}", "x".repeat(line(1).len()), line(1)))]
 #[case(garbled_before, format!("x{}{}", line(1), line(1)))]

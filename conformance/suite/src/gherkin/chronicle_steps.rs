@@ -64,7 +64,7 @@ fn append_at_once(
     kind: String,
     path: String,
 ) {
-    let Some(times) = world.number::<u32>(&times) else { return };
+    let Some(times) = world.count(&times) else { return };
     let mut calls = Vec::new();
     for number in 0..times {
         for id in [&one, &other] {
@@ -85,7 +85,7 @@ fn acknowledged(world: &mut Narrative) {
 
 #[then(expr = "reading {string} gives {int} event(s)")]
 fn reading_gives(world: &mut Narrative, path: String, count: String) {
-    if let Some(count) = world.number::<usize>(&count) {
+    if let Some(count) = world.count(&count) {
         world.probe(
             "chronicle.readChronicle",
             json!({"path": path}),
@@ -96,7 +96,7 @@ fn reading_gives(world: &mut Narrative, path: String, count: String) {
 
 #[then(expr = "event {int} of {string} is a(n) {string} by {string}")]
 fn event_is(world: &mut Narrative, number: String, path: String, kind: String, id: String) {
-    let Some(number) = world.number::<usize>(&number) else { return };
+    let Some(number) = world.count(&number) else { return };
     if number == 0 {
         return world.fault("events are counted from 1");
     }
@@ -112,7 +112,7 @@ fn event_is(world: &mut Narrative, number: String, path: String, kind: String, i
 
 #[then(expr = "the last {int} event(s) of {string} are:")]
 fn last_events(world: &mut Narrative, count: String, path: String, #[step] step: &gherkin::Step) {
-    if let (Some(count), Some(events)) = (world.number::<usize>(&count), world.json(step)) {
+    if let (Some(count), Some(events)) = (world.count(&count), world.json(step)) {
         world.probe("chronicle.tailChronicle", json!({"path": path, "n": count}), events);
     }
 }

@@ -6,7 +6,7 @@ use cucumber::gherkin;
 use serde_json::{Map, Value};
 
 use crate::case::{Action, CallStep, FileExpected, Given, MAIN_PROCESS, Outcome, Step};
-use crate::load::expand::expand;
+use crate::load::expand::{MOST, expand};
 use crate::load::fixture::fails;
 use crate::load::strict;
 use crate::matcher::Pattern;
@@ -164,6 +164,16 @@ impl Narrative {
         }
     }
 
+    /// How many of something the step speaks of.
+    pub(super) fn count(&mut self, text: &str) -> Option<usize> {
+        let count = self.number(text)?;
+        if count > MOST {
+            self.fault(format!("{count} is too many; at most {MOST}"));
+            return None;
+        }
+        Some(count)
+    }
+
     /// A number written in the step.
     pub(super) fn number<T: std::str::FromStr>(&mut self, text: &str) -> Option<T> {
         let number = text.parse().ok();
@@ -177,7 +187,9 @@ impl Narrative {
 /// Lines without the spaces that all of them begin with; blank ones do not count.
 fn without_margin(text: &str) -> String {
     let written = || text.split('\n').filter(|line| !line.trim().is_empty());
-    let margin = written().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    // Spaces and tabs only: each is one byte, so that no line is cut within a character.
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let margin = written().map(indent).min().unwrap_or(0);
     let cut: Vec<&str> =
         text.split('\n').map(|line| line.get(margin..).unwrap_or_default()).collect();
     cut.join("\n")

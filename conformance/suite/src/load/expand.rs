@@ -3,39 +3,49 @@
 use serde_json::{Map, Value};
 
 /// More than this in one place is a slip, not a case.
-const MOST: u64 = 10_000;
+pub(crate) const MOST: usize = 10_000;
+/// So many items may all repetitions of one value make together.
+const MOST_TOGETHER: usize = 10 * MOST;
 
 /// Expands every `$repeat` in `value`, but for what is to be taken literally.
 pub(crate) fn expand(value: Value) -> Result<Value, String> {
+    expand_within(value, &mut { MOST_TOGETHER })
+}
+
+fn expand_within(value: Value, left: &mut usize) -> Result<Value, String> {
     Ok(match value {
         Value::Array(items) => {
             let mut out = Vec::with_capacity(items.len());
             for item in items {
-                match repetition(&item)? {
-                    Some((times, item)) => {
-                        for index in 0..times {
-                            out.push(expand(numbered(&item, index))?);
-                        }
-                    }
-                    None => out.push(expand(item)?),
+                let Some((times, item)) = repetition(&item)? else {
+                    out.push(expand_within(item, left)?);
+                    continue;
+                };
+                *left = left.checked_sub(times).ok_or_else(|| {
+                    format!("the `$repeat`s make more than {MOST_TOGETHER} items together")
+                })?;
+                for index in 0..times {
+                    out.push(expand_within(numbered(&item, index), left)?);
                 }
             }
             Value::Array(out)
         }
         Value::Object(map) if map.len() == 1 && map.contains_key("$literal") => Value::Object(map),
         Value::Object(map) => {
-            let expanded = map.into_iter().map(|(key, value)| Ok((key, expand(value)?)));
+            let expanded =
+                map.into_iter().map(|(key, value)| Ok((key, expand_within(value, left)?)));
             Value::Object(expanded.collect::<Result<Map<_, _>, String>>()?)
         }
         scalar => scalar,
     })
 }
 
-fn repetition(item: &Value) -> Result<Option<(u64, Value)>, String> {
+fn repetition(item: &Value) -> Result<Option<(usize, Value)>, String> {
     let Some(argument) = item.as_object().and_then(|map| map.get("$repeat")) else {
         return Ok(None);
     };
-    let times = argument["times"].as_u64().filter(|times| (1..=MOST).contains(times));
+    let times = argument["times"].as_u64().and_then(|times| usize::try_from(times).ok());
+    let times = times.filter(|times| (1..=MOST).contains(times));
     match (
         times,
         argument.get("item"),
@@ -50,7 +60,7 @@ fn repetition(item: &Value) -> Result<Option<(u64, Value)>, String> {
 }
 
 /// `"$index"` becomes the number, `{{index}}` inside a string its digits.
-fn numbered(value: &Value, index: u64) -> Value {
+fn numbered(value: &Value, index: usize) -> Value {
     match value {
         Value::String(text) if text == "$index" => Value::from(index),
         Value::String(text) => Value::from(text.replace("{{index}}", &index.to_string())),
@@ -75,6 +85,13 @@ mod tests {
     fn items_are_numbered_from_zero() {
         let value = json!([1, {"$repeat": {"times": 2, "item": {"n": "$index", "{{index}}": "no {{index}}"}}}]);
         assert_eq!(expand(value), Ok(json!([1, {"n": 0, "0": "no 0"}, {"n": 1, "1": "no 1"}])));
+    }
+
+    #[test]
+    fn repeats_of_repeats_are_bounded() {
+        let inner = json!({"$repeat": {"times": 10_000, "item": 1}});
+        let fault = expand(json!([{"$repeat": {"times": 10_000, "item": [inner]}}])).unwrap_err();
+        assert_eq!(fault, "the `$repeat`s make more than 100000 items together");
     }
 
     #[test]

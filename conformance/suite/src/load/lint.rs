@@ -157,6 +157,8 @@ impl CaseLint<'_> {
     fn check_calls(&mut self) {
         if self.case.calls().next().is_none() {
             self.wrong("it calls nothing, so it cannot fail");
+        } else if !self.case.demands_something() {
+            self.wrong("it expects nothing of what it calls, so almost nothing can fail it; say what must come of it");
         }
         for call in self.case.calls() {
             let contract = self.contract;
@@ -188,8 +190,12 @@ impl CaseLint<'_> {
             }
         }
         for step in &self.case.steps {
-            if matches!(&step.action, Action::Together(calls) if calls.len() < 2) {
+            let Action::Together(calls) = &step.action else { continue };
+            if calls.len() < 2 {
                 self.wrong("`together` needs at least two calls");
+            }
+            if calls.iter().any(|call| !call.asks.is_empty()) {
+                self.wrong("`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
             }
         }
     }

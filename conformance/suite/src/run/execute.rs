@@ -9,6 +9,7 @@ use futures::future::join_all;
 use proofmark_fakes::host::Host;
 use proofmark_fakes::workspace::TempWorkspace;
 use proofmark_protocol::{Close, Open, RpcError};
+use sage_errors::SageError;
 use serde_json::{Value, json};
 
 use super::files;
@@ -18,7 +19,7 @@ use crate::ledger::Contract;
 use crate::problem::Location;
 use crate::subject::Fault;
 use crate::subject::connection::{Ask, Connection, SessionHost};
-use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
+use crate::verdict::{CallSeen, Exchange, Failure, NotExercised, Verdict};
 
 /// Where a case gets a process from, and gives it back to.
 pub(super) trait Processes {
@@ -34,6 +35,8 @@ pub(super) struct Faulted {
     pub(super) fault: Fault,
     /// The failure that it is if the case is to blame.
     pub(super) failure: Box<Failure>,
+    /// The process that faulted; none if it could not be started.
+    pub(super) connection: Option<Rc<Connection>>,
 }
 
 /// Runs a case.
@@ -46,10 +49,7 @@ pub(super) async fn execute<P: Processes>(
 ) -> Result<Verdict, Faulted> {
     let workspace = match contract.workspace.then(|| prepare(case, scratch, number)).transpose() {
         Ok(workspace) => workspace,
-        // The harness's own folder: the subject has not been asked anything yet.
-        Err(message) => {
-            return Ok(Verdict::Failed { failure: Box::new(bare("workspace", message, &case.at)) });
-        }
+        Err(fault) => return Ok(no_workspace(&fault)),
     };
     let mut stage = Stage {
         case,
@@ -60,29 +60,36 @@ pub(super) async fn execute<P: Processes>(
         exchanges: Vec::new(),
         asks: Vec::new(),
     };
-    let mut failure = None;
+    let mut failed = None;
     for step in &case.steps {
         match stage.step(step).await {
             Ok(()) => continue,
-            Err(Stop::Failure(found)) => failure = Some(found),
+            Err(Stop::Failure(failure)) => failed = Some((failure, stage.process_of(step))),
             Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step))),
+            Err(Stop::NoWorkspace(fault)) => return Ok(no_workspace(&fault)),
         }
         break;
     }
     let closed = match stage.close().await {
-        Ok(closed) => closed,
+        Ok(closed) => closed.map(|failure| (failure, None)),
         Err(fault) => return Err(stage.faulted(fault, None)),
     };
-    Ok(match failure.or(closed) {
-        Some(failure) => Verdict::Failed { failure: stage.explain(failure) },
+    Ok(match failed.or(closed) {
+        Some((failure, process)) => {
+            Verdict::Failed { failure: stage.explain(failure, process.as_deref()) }
+        }
         None => Verdict::Passed,
     })
 }
 
-fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, String> {
-    let workspace =
-        TempWorkspace::new_in(scratch, &format!("{number}-")).map_err(|fault| fault.to_string())?;
-    files::write(&workspace, &case.given.files).map_err(|fault| fault.to_string())?;
+/// The harness's own trouble, for which no subject is to blame.
+fn no_workspace(fault: &SageError) -> Verdict {
+    Verdict::NotExercised { reason: NotExercised::NoWorkspace(fault.to_string()) }
+}
+
+fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, SageError> {
+    let workspace = TempWorkspace::new_in(scratch, &format!("{number}-"))?;
+    files::write(&workspace, &case.given.files)?;
     Ok(workspace)
 }
 
@@ -107,6 +114,8 @@ pub(super) fn bare(reason: &str, told: String, at: &Location) -> Failure {
 enum Stop {
     Failure(Box<Failure>),
     Fault(Fault),
+    /// The harness could not write a file.
+    NoWorkspace(SageError),
 }
 
 impl From<Failure> for Stop {
@@ -166,14 +175,10 @@ impl<'a, P: Processes> Stage<'a, P> {
                     None => Ok(()),
                 }
             }
-            Action::Write(given) => {
-                match self.workspace.as_ref().map(|workspace| files::write(workspace, given)) {
-                    Some(Err(fault)) => {
-                        Err(Stop::from(at_step(step, "workspace", fault.to_string())))
-                    }
-                    Some(Ok(())) | None => Ok(()),
-                }
-            }
+            Action::Write(given) => match &self.workspace {
+                Some(workspace) => files::write(workspace, given).map_err(Stop::NoWorkspace),
+                None => Ok(()),
+            },
             Action::Leaves(expected) => {
                 match self
                     .workspace
@@ -218,9 +223,8 @@ impl<'a, P: Processes> Stage<'a, P> {
             fakes: given.fakes.keys().cloned().collect(),
         };
         connection.attach(&self.session, Rc::clone(&host));
-        let answer = connection.call("open", "open", &open).await?;
-        self.seats.insert(process, Seat { connection, host, shared });
-        match answer {
+        self.seats.insert(process, Seat { connection: Rc::clone(&connection), host, shared });
+        match connection.call("open", "open", &open).await? {
             Ok(_) => Ok(()),
             Err(error) => Err(Stop::from(
                 self.refused("adapter-error", format!("the adapter refused `open`: {error}")),
@@ -263,25 +267,26 @@ impl<'a, P: Processes> Stage<'a, P> {
                 )));
             }
         };
-        let (kind, value) = match reply_of(reply) {
+        let (kind, mut value) = match reply_of(reply) {
             Ok(reply) => reply,
             Err(reply) => {
                 let told =
                     "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}"
                         .to_owned();
                 return Err(Stop::from(Failure {
-                    got: Some(reply),
+                    got: Some(bounded(reply)),
                     ..of_call("bad-answer", told)
                 }));
             }
         };
+        self.hide_workspace(&mut value);
         let difference = differs(&call.expect, kind, &value);
         let asked = asks.and_then(|asks| {
             let difference = asks_differ(call, &asks);
             self.asks.extend(asks);
             difference
         });
-        let outcome = json!({ kind.word(): value });
+        let outcome = bounded(json!({ kind.word(): value }));
         if let Some(difference) = difference {
             return Err(Stop::from(Failure {
                 expected: Some(expectation(&call.expect)),
@@ -302,8 +307,23 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
+    /// The process that a step speaks to.
+    fn process_of(&self, step: &Step) -> Option<Rc<Connection>> {
+        let name = match &step.action {
+            Action::Call(call) => &call.process,
+            Action::Kill { process } => process,
+            Action::Together(_) | Action::Write(_) | Action::Leaves(_) => MAIN_PROCESS,
+        };
+        self.seats.get(name).map(|seat| Rc::clone(&seat.connection))
+    }
+
     /// What is known when a process faults. Its sessions are lost: a late word of them counts no more.
     fn faulted(&mut self, fault: Fault, step: Option<&Step>) -> Faulted {
+        let dead = self.seats.values().find(|seat| !seat.connection.is_alive());
+        let connection = match dead {
+            Some(seat) => Some(Rc::clone(&seat.connection)),
+            None => step.and_then(|step| self.process_of(step)),
+        };
         for seat in std::mem::take(&mut self.seats).into_values() {
             self.asks.append(&mut seat.host.asks.borrow_mut());
             seat.connection.detach(&self.session);
@@ -315,7 +335,8 @@ impl<'a, P: Processes> Stage<'a, P> {
         if let Some(Action::Call(call)) = step.map(|step| &step.action) {
             failure.call = Some(seen(call));
         }
-        Faulted { failure: self.explain(Box::new(failure)), fault }
+        let failure = self.explain(Box::new(failure), connection.as_deref());
+        Faulted { fault, failure, connection }
     }
 
     /// A failure of the case as a whole.
@@ -326,58 +347,92 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// Closes every session and gives the spare processes back.
     async fn close(&mut self) -> Result<Option<Box<Failure>>, Fault> {
         let mut refused = None;
-        while let Some((_, seat)) = self.seats.pop_first() {
-            refused = self.leave(seat).await?.or(refused);
-        }
-        Ok(refused)
-    }
-
-    /// Closes one session.
-    async fn leave(&mut self, seat: Seat) -> Result<Option<Box<Failure>>, Fault> {
         let close = Close { session: self.session.clone() };
-        let answer = seat.connection.call("close", "close", &close).await;
-        self.asks.append(&mut seat.host.asks.borrow_mut());
-        seat.connection.detach(&self.session);
-        let refused = answer?.err().map(|error| {
-            Box::new(self.refused("adapter-error", format!("the adapter refused `close`: {error}")))
-        });
-        if !seat.shared {
-            self.processes.give_back(seat.connection);
+        while let Some((&process, seat)) = self.seats.first_key_value() {
+            let answer = seat.connection.call("close", "close", &close).await?;
+            seat.connection.detach(&self.session);
+            let asks = std::mem::take(&mut *seat.host.asks.borrow_mut());
+            if let Err(error) = answer {
+                let told = format!("the adapter refused `close`: {error}");
+                refused = Some(Box::new(self.refused("adapter-error", told)));
+            } else if let Some(ask) = asks.first() {
+                // Calls of fakes belong to a single call, which says what they must be.
+                let told = format!(
+                    "`{}.{}` was called when no call could ask for it",
+                    ask.fake, ask.method
+                );
+                refused = Some(Box::new(self.refused("difference", told)));
+            }
+            self.asks.extend(asks);
+            if let Some(seat) = self.seats.remove(process)
+                && !seat.shared
+            {
+                self.processes.give_back(seat.connection);
+            }
         }
         Ok(refused)
     }
 
-    /// Adds the surroundings; the workspace's own path becomes a word, so that two runs tell the same.
-    fn explain(&self, mut failure: Box<Failure>) -> Box<Failure> {
+    /// The workspace's own path becomes a word, so that two runs tell the same.
+    fn hide_workspace(&self, value: &mut Value) {
+        if let Some(workspace) = &self.workspace {
+            let root = workspace.root().to_string_lossy();
+            each_string(value, &|text: &mut String| {
+                if text.contains(&*root) {
+                    *text = text.replace(&*root, "<workspace>");
+                }
+            });
+        }
+    }
+
+    /// Adds the surroundings.
+    fn explain(&self, mut failure: Box<Failure>, process: Option<&Connection>) -> Box<Failure> {
         failure.transcript = self
             .exchanges
             .iter()
             .map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() })
             .collect();
-        failure.asks.clone_from(&self.asks);
-        failure.stderr = self.processes.shared().stderr();
-        if let Some(workspace) = &self.workspace {
-            let root = workspace.root().to_string_lossy();
-            let hide = |text: &mut String| {
-                if text.contains(&*root) {
-                    *text = text.replace(&*root, "<workspace>");
-                }
-            };
-            hide(&mut failure.told);
-            if let Some(difference) = &mut failure.difference {
-                hide(&mut difference.expected);
-                hide(&mut difference.got);
-            }
-            for value in failure
-                .got
-                .iter_mut()
-                .chain(failure.transcript.iter_mut().map(|exchange| &mut exchange.outcome))
-            {
-                each_string(value, &hide);
-            }
-            failure.stderr.iter_mut().for_each(hide);
+        failure.asks = self.asks.iter().take(SHOWN_ASKS).cloned().collect();
+        for ask in &mut failure.asks {
+            self.hide_workspace(&mut ask.args);
+            ask.args = bounded(std::mem::take(&mut ask.args));
         }
+        failure.stderr = process.map(Connection::stderr).unwrap_or_default();
         failure
+    }
+}
+
+/// So many calls of fakes are kept with a failure.
+const SHOWN_ASKS: usize = 100;
+
+/// A value that is kept until the end of the run, cut if it is large: a subject may answer anything.
+fn bounded(value: Value) -> Value {
+    const MOST: usize = 16 * 1024;
+    if !is_larger(&value, &mut { MOST }) {
+        return value;
+    }
+    let text = value.to_string();
+    let head: String = text.chars().take(MOST / 4).collect();
+    Value::from(format!("{head}… ({} bytes in all)", text.len()))
+}
+
+/// Whether a value has more than `left` bytes, or nearly so.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len() + 2,
+        _ => 4,
+    };
+    if own > *left {
+        return true;
+    }
+    *left -= own;
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_larger(item, left)),
+        Value::Object(map) => map.iter().any(|(key, item)| {
+            *left = left.saturating_sub(key.len() + 4);
+            is_larger(item, left)
+        }),
+        _ => false,
     }
 }
 

@@ -104,7 +104,7 @@ fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDiff
                             wanted,
                             format!("{path}:{}", index + 1),
                             "a line of JSON".to_owned(),
-                            format!("`{line}` ({fault})"),
+                            format!("`{}` ({fault})", line.chars().take(160).collect::<String>()),
                         );
                     }
                 }

@@ -15,7 +15,7 @@ use crate::case::Case;
 use crate::subject::orphans::Orphans;
 use crate::subject::{Fault, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
-use crate::verdict::{CaseResult, RunOutcome};
+use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 
 /// How to run.
 #[derive(Debug, Clone)]
@@ -58,6 +58,8 @@ pub enum Event {
 pub enum RunError {
     #[error(transparent)]
     CannotStart(#[from] StartError),
+    #[error("{0}")]
+    NoWorkspace(NotExercised),
     #[error("no folder for workspaces can be made: {0}")]
     NoScratch(std::io::Error),
     #[error("the folder of workspaces cannot be removed: {0}")]
@@ -220,6 +222,13 @@ impl Tally {
     fn outcome(mut self, interrupted: bool) -> Result<RunOutcome, RunError> {
         if let Some(fault) = self.cannot_start {
             return Err(RunError::CannotStart(fault));
+        }
+        let harness = self.results.values().find_map(|result| match &result.verdict {
+            Verdict::NotExercised { reason: reason @ NotExercised::NoWorkspace(_) } => Some(reason),
+            _ => None,
+        });
+        if let Some(reason) = harness {
+            return Err(RunError::NoWorkspace(reason.clone()));
         }
         self.faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
         self.faults.dedup();

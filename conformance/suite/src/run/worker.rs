@@ -65,24 +65,25 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) async fn work(&self) {
-        let suspects = self.work_in_company().await;
-        self.end().await;
-        self.try_alone(suspects).await;
-        self.end().await;
-        // A single case has no company.
-        while let Some(case) = self.next() {
-            self.alone(case).await;
+        if self.run.cases.len() == 1 {
+            // A single case has no company.
+            if let Some(case) = self.next() {
+                self.alone(case).await;
+            }
+        } else {
+            let suspects = self.work_in_company().await;
             self.end().await;
+            self.try_alone(suspects).await;
         }
+        self.end().await;
     }
 
     /// Runs cases as long as there are any, many at a time. Gives those that faulted.
     async fn work_in_company(&self) -> Vec<Suspect<'a>> {
-        let window = if self.run.cases.len() == 1 { 0 } else { self.run.options.window.max(1) };
         let mut flights = FuturesUnordered::new();
-        let mut suspects = Vec::new();
+        let mut suspects: Vec<Suspect<'a>> = Vec::new();
         loop {
-            while flights.len() < window {
+            while flights.len() < self.run.options.window.max(1) {
                 let Some(case) = self.next() else { break };
                 if let Some(connection) = self.admit(case).await {
                     flights
@@ -90,13 +91,38 @@ impl<'a> Worker<'a> {
                 }
             }
             match flights.next().await {
-                Some((case, Ok(verdict), _)) => self.decide(case, verdict),
-                Some((case, Err(faulted), connection)) => {
-                    suspects.push(Suspect { case, fault: faulted.fault, connection });
+                Some((case, Ok(verdict), connection)) => match connection.fault() {
+                    None => self.decide(case, verdict),
+                    // It was done, but nothing says that the fault was not its doing.
+                    Some(fault) => suspects.push(Suspect { case, fault, connection }),
+                },
+                Some((case, Err(Faulted { fault, connection, .. }), shared)) => {
+                    let connection = connection.unwrap_or(shared);
+                    if !connection.is_alive() && self.retire(&connection).await {
+                        self.note_silence(&fault, &[]);
+                    }
+                    suspects.push(Suspect { case, fault, connection });
                 }
                 None => return suspects,
             }
         }
+    }
+
+    /// A process whose fault has its suspects is not seen again. Tells whether it was before.
+    async fn retire(&self, connection: &Rc<Connection>) -> bool {
+        let current =
+            self.connection.borrow_mut().take_if(|current| Rc::ptr_eq(current, connection));
+        connection.kill().await;
+        current.is_some()
+    }
+
+    /// A process that has faulted. If no case was under way that could see it, the fault is the run's.
+    async fn bury(&self, connection: &Connection, fault: Fault) {
+        if !connection.has_witness() {
+            let fault = connection.refine(fault).await;
+            (self.emit)(Event::Fault(fault));
+        }
+        connection.kill().await;
     }
 
     /// Runs each suspect alone. If all that were in flight with it pass alone, the fault belongs to
@@ -113,11 +139,12 @@ impl<'a> Worker<'a> {
             if guilty || company.iter().any(|(guilty, _)| *guilty) {
                 continue;
             }
-            let cases = company.len() + 1;
-            (self.emit)(match fault {
-                // A machine may be slow; no case asserts how long anything takes.
-                Fault::NoAnswer { .. } => Event::Late { cases },
-                fault => Event::Fault(Fault::OnlyTogether { fault: Box::new(fault) }),
+            let slow = matches!(fault, Fault::NoAnswer { .. }) && !connection.owes_answers();
+            (self.emit)(if slow {
+                // The answers came, if late. A machine may be slow, and no case asserts a time.
+                Event::Late { cases: company.len() + 1 }
+            } else {
+                Event::Fault(Fault::OnlyTogether { fault: Box::new(fault) })
             });
         }
     }
@@ -194,11 +221,13 @@ impl<'a> Worker<'a> {
                 }
                 false
             }
-            Err(Faulted { fault, mut failure }) => {
-                let fault = connection.refine(fault).await;
+            Err(Faulted { fault, mut failure, connection: faulty }) => {
+                let faulty = faulty.unwrap_or_else(|| Rc::clone(&connection));
+                let fault = faulty.refine(fault).await;
                 failure.reason = fault.code().to_owned();
                 failure.told = fault.to_string();
-                failure.stderr = connection.stderr();
+                failure.stderr = faulty.stderr();
+                faulty.kill().await;
                 self.note_silence(&fault, &failure.stderr);
                 self.decide(case, Verdict::Failed { failure });
                 connection.kill().await;
@@ -223,11 +252,15 @@ impl<'a> Worker<'a> {
         if let Some(given_up) = &*self.given_up.borrow() {
             return Err(given_up.clone());
         }
-        let current = self.connection.borrow().clone().filter(|connection| connection.is_alive());
+        let current = self.connection.borrow_mut().take();
         if let Some(connection) = current {
-            return Ok(connection);
+            if let Some(fault) = connection.fault() {
+                self.bury(&connection, fault).await;
+            } else {
+                *self.connection.borrow_mut() = Some(Rc::clone(&connection));
+                return Ok(connection);
+            }
         }
-        self.drop_connection().await;
         match self.start().await {
             Ok(connection) => {
                 self.failed_starts.set(0);
@@ -262,24 +295,20 @@ impl<'a> Worker<'a> {
         }
     }
 
-    async fn drop_connection(&self) {
-        let connection = self.connection.borrow_mut().take();
-        if let Some(connection) = connection {
-            connection.kill().await;
-        }
-    }
-
     /// Ends every process the polite way, and tells which did not go.
     async fn end(&self) {
         let mut connections = std::mem::take(&mut *self.spares.borrow_mut());
         connections.extend(self.connection.borrow_mut().take());
-        for fault in join_all(connections.iter().map(|connection| connection.shutdown()))
-            .await
-            .into_iter()
-            .flatten()
-        {
-            (self.emit)(Event::Fault(fault));
-        }
+        join_all(connections.iter().map(async |connection| {
+            if let Some(fault) = connection.fault() {
+                return self.bury(connection, fault).await;
+            }
+            connection.settle().await;
+            if let Some(fault) = connection.shutdown().await {
+                (self.emit)(Event::Fault(fault));
+            }
+        }))
+        .await;
     }
 }
 
@@ -291,8 +320,9 @@ impl Processes for Bench<'_, '_> {
     async fn spare(&self) -> Result<Rc<Connection>, Fault> {
         loop {
             let Some(spare) = self.worker.spares.borrow_mut().pop() else { break };
-            if spare.is_alive() {
-                return Ok(spare);
+            match spare.fault() {
+                None => return Ok(spare),
+                Some(fault) => self.worker.bury(&spare, fault).await,
             }
         }
         self.worker.start().await.map_err(|(fault, _)| fault)

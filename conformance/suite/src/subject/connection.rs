@@ -63,9 +63,13 @@ struct Shared {
     flooded: Cell<bool>,
     /// Requests whose answers came too late for anybody to wait for.
     abandoned: RefCell<HashSet<i64>>,
+    /// One of them came after all.
+    settled: Notify,
     last_answer: Cell<Instant>,
     sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
     fault: RefCell<Option<Fault>>,
+    /// Sessions were open when the fault came.
+    witnessed: Cell<bool>,
     /// What the subject is doing, for the message of a fault that no request explains.
     during: Cell<&'static str>,
 }
@@ -84,9 +88,11 @@ impl Connection {
             waiting: RefCell::default(),
             flooded: Cell::new(false),
             abandoned: RefCell::default(),
+            settled: Notify::new(),
             last_answer: Cell::new(Instant::now()),
             sessions: RefCell::default(),
             fault: RefCell::default(),
+            witnessed: Cell::new(false),
             during: Cell::new("before it answered `hello`"),
         });
         tokio::task::spawn_local(write_out(Rc::clone(&shared), stdin));
@@ -184,6 +190,33 @@ impl Connection {
         self.shared.fault.borrow().is_none()
     }
 
+    /// What ended the connection, if it has ended.
+    pub(crate) fn fault(&self) -> Option<Fault> {
+        self.shared.fault.borrow().clone()
+    }
+
+    /// Whether a case was under way when the connection ended, which will learn of it.
+    pub(crate) fn has_witness(&self) -> bool {
+        self.shared.witnessed.get()
+    }
+
+    /// Waits, for as long as for any answer, for those that nobody waits for any more.
+    pub(crate) async fn settle(&self) {
+        let settled = async {
+            while self.is_alive() && !self.shared.abandoned.borrow().is_empty() {
+                self.shared.settled.notified().await;
+            }
+        };
+        // Whether they came is asked afterwards.
+        let _late = tokio::time::timeout(self.patience.call, settled).await;
+    }
+
+    /// Whether answers never came, not even late.
+    pub(crate) fn owes_answers(&self) -> bool {
+        let stuck = matches!(&*self.shared.fault.borrow(), Some(Fault::NoAnswer { .. }));
+        stuck || !self.shared.abandoned.borrow().is_empty()
+    }
+
     pub(crate) fn stderr(&self) -> Vec<String> {
         self.process
             .borrow()
@@ -266,12 +299,16 @@ impl Shared {
 
     /// Ends the connection; the first fault is the one that counts.
     fn fail(&self, fault: Fault) -> Fault {
+        if self.fault.borrow().is_none() {
+            self.witnessed.set(!self.sessions.borrow().is_empty());
+        }
         let first = self.fault.borrow_mut().get_or_insert(fault).clone();
         for (_, sender) in self.waiting.borrow_mut().drain() {
             // Whoever stopped waiting needs no answer.
             let _gone = sender.send(Err(first.clone()));
         }
         self.filled.notify_one();
+        self.settled.notify_one();
         first
     }
 
@@ -296,7 +333,10 @@ impl Shared {
                 let _gone = sender.send(Ok(outcome));
                 Ok(())
             }
-            None if self.abandoned.borrow_mut().remove(&number) => Ok(()),
+            None if self.abandoned.borrow_mut().remove(&number) => {
+                self.settled.notify_one();
+                Ok(())
+            }
             None if (0..self.next_id.get()).contains(&number) => {
                 Err(Fault::AnsweredTwice { id: number.to_string() })
             }

@@ -181,9 +181,11 @@ impl fmt::Display for Fault {
             Self::TwoFaces { told } => {
                 write!(f, "two processes of the subject answer `hello` differently: {told}")
             }
+            // Without the fault's own words: they may name a request that is another one each time.
             Self::OnlyTogether { fault } => write!(
                 f,
-                "{fault}, with several cases under way; none of them does this alone, so no case is to blame, but the subject is"
+                "the subject faulted (`{}`) with several cases under way, none of which does this alone; so no case is to blame, but the subject is",
+                fault.code()
             ),
             Self::GaveUp { after, last } => {
                 write!(

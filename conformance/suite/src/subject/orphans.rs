@@ -46,9 +46,11 @@ impl Orphans {
                     break;
                 }
                 for child in later {
-                    if child.runs && kill_process(child.pid, Signal::KILL).is_ok() {
-                        killed += 1;
+                    if child.runs && kill_process(child.pid, Signal::KILL).is_err() {
+                        // Not ours to kill, so not ours to wait for.
+                        continue;
                     }
+                    killed += usize::from(child.runs);
                     let _gone = waitpid(Some(child.pid), WaitOptions::empty());
                 }
             }

@@ -27,6 +27,9 @@ pub(crate) struct StderrTail {
     partial: Vec<u8>,
 }
 
+/// How long a process may take to die.
+const UNKILLABLE: Duration = Duration::from_secs(5);
+
 const KEPT_LINES: usize = 20;
 const KEPT_BYTES_OF_A_LINE: usize = 400;
 
@@ -106,32 +109,39 @@ impl Process {
         self.group.is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
     }
 
-    /// At once, with its whole group.
+    /// At once, with its whole group; and by itself, since it may have left the group.
     pub(super) async fn kill(mut self) {
         self.signal(rustix::process::Signal::KILL);
-        self.ended().await;
+        // It may have ended already.
+        let _ended = self.child.start_kill();
+        self.gone(UNKILLABLE).await;
+    }
+
+    /// Whether it ends within `patience`. Not even SIGKILL reaches a process that waits for a broken disk.
+    async fn gone(&mut self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.ended()).await.is_ok()
     }
 
     /// After `shutdown` was answered and stdin closed: waits, then asks, then forces.
     /// Tells what it should not have done.
     pub(super) async fn end(mut self, patience: Duration) -> Option<Fault> {
         let mut fault = None;
-        if tokio::time::timeout(patience, self.ended()).await.is_err() {
+        if !self.gone(patience).await {
             fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM" });
             self.signal(rustix::process::Signal::TERM);
-            if tokio::time::timeout(patience, self.ended()).await.is_err() {
+            if !self.gone(patience).await {
                 fault = Some(Fault::IgnoredShutdown { signal: "SIGKILL" });
                 self.signal(rustix::process::Signal::KILL);
-                self.ended().await;
+                // It may have ended just now.
+                let _ended = self.child.start_kill();
+                self.gone(UNKILLABLE).await;
             }
         }
         let left = self.left_behind(patience).await;
         self.signal(rustix::process::Signal::KILL);
         fault.or((left > 0).then_some(Fault::LeftProcesses { count: left }))
     }
-}
 
-impl Process {
     /// How many of its group live on after it. Those that are about to end get the time to.
     async fn left_behind(&self, patience: Duration) -> usize {
         let Some(group) = self.group else { return 0 };

@@ -49,6 +49,7 @@ Feature: Reading back
   @id:story/top @origin:oracle:RFC-8785
   Scenario: Above all rules
     When "demo.read" is called
+    Then it returns null
 
   @needs:demo.lock
   Rule: What is locked stays
@@ -65,7 +66,7 @@ Feature: Reading back
     // `*` takes the kind of the step before it; at the start of a scenario it is a `Given`.
     refused(
         text,
-        "22: no step says `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`",
+        "23: no step says `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`",
     );
     let suite = load(with(FEATURE, &text.replace("      * \"demo.read\" is called\n", "")));
     let top = suite.case("demo/story/top").unwrap();
@@ -116,7 +117,7 @@ fn quotes_in_a_doc_string_are_escaped() {
 
 #[test]
 fn cells_are_calls_and_their_args() {
-    let table = "When these calls are made together:\n      | call       | args              |\n      | demo.read  | {}                |\n      | demo.write | {\"t\": \"a\\|b\\\\n\"} |";
+    let table = "When these calls are made together:\n      | call       | args              |\n      | demo.read  | {}                |\n      | demo.write | {\"t\": \"a\\|b\\\\n\"} |\n    Then the file \"a\" does not exist";
     let suite =
         load(changed(FEATURE, "When \"demo.read\" is called\n    Then it returns null", table));
     let calls: Vec<_> = suite

@@ -27,7 +27,7 @@ fn scenario(number: usize, step: &VocabularyStep) -> String {
         }
     };
     format!(
-        "  @id:story/step-{number} @shows:DEMO-001\n  Scenario: Step {number}\n    Given the agent \"sage\" with id \"sage-1\"\n    When \"demo.read\" is called\n    {}\n{below}\n",
+        "  @id:story/step-{number} @shows:DEMO-001\n  Scenario: Step {number}\n    Given the agent \"sage\" with id \"sage-1\"\n    When \"demo.read\" is called\n    Then it returns null\n    When \"demo.read\" is called\n    {}\n{below}\n",
         step.example
     )
 }
