@@ -28,6 +28,8 @@ pub(super) trait Processes {
     /// A process that no other case uses.
     async fn spare(&self) -> Result<Rc<Connection>, Fault>;
     fn give_back(&self, spare: Rc<Connection>);
+    /// A call was answered, in whatever way.
+    fn note_answer(&self);
 }
 
 /// A process faulted while a case was under way, for which the case may or may not be to blame.
@@ -237,7 +239,9 @@ impl<'a, P: Processes> Stage<'a, P> {
         // Borrowed, so that large arguments are written once and never copied.
         let params =
             CallRef { session: &self.session, operation: &call.operation, args: &call.args };
-        seat.connection.call(&call.operation, "call", &params).await
+        let answer = seat.connection.call(&call.operation, "call", &params).await?;
+        self.processes.note_answer();
+        Ok(answer)
     }
 
     fn judge(

@@ -94,7 +94,7 @@ pub(super) struct Shared<'a> {
     pub(super) next: AtomicUsize,
     /// For sessions and workspaces, so that no two have the same name.
     pub(super) numbers: AtomicU64,
-    /// Whether any case ran to its end.
+    /// Whether any call was ever answered.
     pub(super) answered: AtomicBool,
     /// How many calls went unanswered.
     pub(super) silent: AtomicUsize,
@@ -231,7 +231,7 @@ impl Tally {
             return Err(RunError::NoWorkspace(reason.clone()));
         }
         self.faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
-        self.faults.dedup();
+        self.faults.dedup_by_key(|fault| fault.to_string());
         Ok(RunOutcome {
             subject: self.subject,
             results: self.results.into_values().collect(),

@@ -26,6 +26,8 @@ const FAILED_STARTS: usize = 3;
 /// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
 /// One answer is enough to try every case to the end: giving up must not depend on their order.
 const SILENT_FAULTS: usize = 4;
+/// So many processes may fall silent with all their cases before the cases are tried alone only.
+const SILENT_WINDOWS: usize = 2;
 /// So many cases run alone at a time, each in its own process: most of them wait for a time limit.
 const ALONE_AT_A_TIME: usize = 4;
 
@@ -65,25 +67,29 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) async fn work(&self) {
-        if self.run.cases.len() == 1 {
-            // A single case has no company.
-            if let Some(case) = self.next() {
-                self.alone(case).await;
-            }
-        } else {
+        // A single case has no company.
+        if self.run.cases.len() > 1 {
             let suspects = self.work_in_company().await;
             self.end().await;
             self.try_alone(suspects).await;
         }
+        let left = stream::iter(std::iter::from_fn(|| self.next()));
+        left.for_each_concurrent(ALONE_AT_A_TIME, async |case| {
+            self.alone(case).await;
+        })
+        .await;
         self.end().await;
     }
 
-    /// Runs cases as long as there are any, many at a time. Gives those that faulted.
+    /// Runs cases many at a time, as long as there are any and the subject answers at all. Gives those
+    /// that faulted.
     async fn work_in_company(&self) -> Vec<Suspect<'a>> {
         let mut flights = FuturesUnordered::new();
         let mut suspects: Vec<Suspect<'a>> = Vec::new();
+        let mut silent = 0;
         loop {
-            while flights.len() < self.run.options.window.max(1) {
+            let answers = silent < SILENT_WINDOWS || self.run.answered.load(Ordering::Relaxed);
+            while answers && flights.len() < self.run.options.window.max(1) {
                 let Some(case) = self.next() else { break };
                 if let Some(connection) = self.admit(case).await {
                     flights
@@ -99,7 +105,7 @@ impl<'a> Worker<'a> {
                 Some((case, Err(Faulted { fault, connection, .. }), shared)) => {
                     let connection = connection.unwrap_or(shared);
                     if !connection.is_alive() && self.retire(&connection).await {
-                        self.note_silence(&fault, &[]);
+                        silent += usize::from(matches!(fault, Fault::NoAnswer { .. }));
                     }
                     suspects.push(Suspect { case, fault, connection });
                 }
@@ -183,11 +189,7 @@ impl<'a> Worker<'a> {
     async fn fly(&self, case: &'a Case, connection: &Rc<Connection>) -> Result<Verdict, Faulted> {
         let number = self.run.numbers.fetch_add(1, Ordering::Relaxed);
         let bench = Bench { worker: self, shared: Rc::clone(connection) };
-        let outcome = execute(case, self.contract(case), &bench, &self.run.scratch, number).await;
-        if outcome.is_ok() {
-            self.run.answered.store(true, Ordering::Relaxed);
-        }
-        outcome
+        execute(case, self.contract(case), &bench, &self.run.scratch, number).await
     }
 
     fn contract(&self, case: &Case) -> &'a Contract {
@@ -330,6 +332,10 @@ impl Processes for Bench<'_, '_> {
 
     fn give_back(&self, spare: Rc<Connection>) {
         self.worker.spares.borrow_mut().push(spare);
+    }
+
+    fn note_answer(&self) {
+        self.worker.run.answered.store(true, Ordering::Relaxed);
     }
 }
 
