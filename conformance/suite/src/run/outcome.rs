@@ -95,3 +95,44 @@ pub(super) fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value
     let expected = call.asks.iter().map(|pattern| pattern.source.clone()).collect();
     Some((json!({"asks": Value::Array(expected)}), json!({"asks": got}), difference?))
 }
+
+/// Changes every string of a value.
+pub(super) fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
+        Value::Object(map) => map.values_mut().for_each(|item| each_string(item, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A value that is kept until the end of the run, cut if it is large: a subject may answer anything.
+pub(super) fn bounded(value: Value) -> Value {
+    const MOST: usize = 16 * 1024;
+    if !is_larger(&value, &mut { MOST }) {
+        return value;
+    }
+    let text = value.to_string();
+    let head: String = text.chars().take(MOST / 4).collect();
+    Value::from(format!("{head}… ({} bytes in all)", text.len()))
+}
+
+/// Whether a value has more than `left` bytes, or nearly so.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len() + 2,
+        _ => 4,
+    };
+    if own > *left {
+        return true;
+    }
+    *left -= own;
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_larger(item, left)),
+        Value::Object(map) => map.iter().any(|(key, item)| {
+            *left = left.saturating_sub(key.len() + 4);
+            is_larger(item, left)
+        }),
+        _ => false,
+    }
+}

@@ -2,8 +2,12 @@
 //!
 //! Comparison is of canonical JSON: key order and `1` against `1.0` do not count, everything else does.
 
+mod compile;
+
 use regex::Regex;
 use serde_json::{Map, Value};
+
+use self::compile::{Place, compile, members};
 
 /// An expected value, ready to be compared.
 #[derive(Debug, Clone)]
@@ -97,85 +101,6 @@ impl Pattern {
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
         differ(&self.root, got, &mut String::from("$"))
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    Value,
-    Member,
-}
-
-fn compile(source: &Value, place: Place) -> Result<Node, String> {
-    match source {
-        Value::Object(map) => match map.iter().next() {
-            Some((name, argument)) if name.starts_with('$') && map.len() == 1 => {
-                matcher(name, argument, place)
-            }
-            _ => Ok(Node::Object { members: members(map)?, open: false }),
-        },
-        Value::Array(items) => Ok(Node::Array(all(items)?)),
-        scalar => Ok(Node::Exact(scalar.clone())),
-    }
-}
-
-fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, String> {
-    // As a member it would be compared by name, and pass for something that it is not.
-    if let Some(name) = map.keys().find(|key| key.starts_with('$')) {
-        return Err(format!(
-            "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
-        ));
-    }
-    map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Place::Member)?))).collect()
-}
-
-fn all(items: &[Value]) -> Result<Vec<Node>, String> {
-    items.iter().map(|item| compile(item, Place::Value)).collect()
-}
-
-fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
-    let list = || match argument {
-        Value::Array(items) if !items.is_empty() => all(items),
-        _ => Err(format!("`{name}` takes an array with at least one item")),
-    };
-    match name {
-        "$any" => {
-            let kind =
-                argument.as_str().and_then(|word| KINDS.iter().find(|(known, _)| *known == word));
-            kind.map(|(_, kind)| Node::Any(*kind)).ok_or_else(|| {
-                let known: Vec<_> = KINDS.iter().map(|(word, _)| *word).collect();
-                format!("`$any` takes one of {}, not {argument}", known.join(", "))
-            })
-        }
-        "$matches" => match argument.as_str().map(Regex::new) {
-            Some(Ok(regex)) => Ok(Node::Matches(regex)),
-            Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
-            None => {
-                Err(format!("`$matches` takes a regular expression as a string, not {argument}"))
-            }
-        },
-        "$oneOf" => list().map(Node::OneOf),
-        "$unordered" => list().map(Node::Unordered),
-        "$contains" => list().map(Node::Contains),
-        "$startsWith" => list().map(Node::StartsWith),
-        "$optional" if place == Place::Member => {
-            Ok(Node::Optional(Box::new(compile(argument, Place::Value)?)))
-        }
-        "$optional" => Err("`$optional` can only be the value of a member".to_owned()),
-        "$absent" if place == Place::Member && *argument == Value::Bool(true) => Ok(Node::Absent),
-        "$absent" => {
-            Err("`$absent` is written {\"$absent\": true} and can only be the value of a member"
-                .to_owned())
-        }
-        "$open" => match argument {
-            Value::Object(map) => Ok(Node::Object { members: members(map)?, open: true }),
-            _ => Err(format!("`$open` takes an object, not {argument}")),
-        },
-        "$literal" => Ok(Node::Exact(argument.clone())),
-        "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
-        other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $literal and $repeat"
-        )),
     }
 }
 
