@@ -49,10 +49,11 @@ impl Patience {
 /// A locked file. The lock is free again when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Locked {
+    // Given up before the file is closed: the number of a deleted file is given to the next new one,
+    // which would seem to be locked. By then `drop` has unlocked the file for who is next in line.
+    _turn: Turn,
     /// `None` only while this is being taken apart.
     file: Option<File>,
-    // After `file`, so that who is next in line finds the lock free.
-    _turn: Turn,
 }
 
 impl Locked {
