@@ -10,7 +10,7 @@ use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
 };
-use proofmark_suite::{Ask, Suite, SuiteFiles};
+use proofmark_suite::{Ask, Location, Suite, SuiteFiles};
 use serde_json::{Map, Value, json};
 
 /// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
@@ -193,19 +193,8 @@ fn a_failure_needs_nothing_else() {
 /// What is not known is not shown, and what did not happen is said.
 #[test]
 fn a_failure_without_a_call() {
-    let failure = Failure {
-        reason: "exited".to_owned(),
-        told: "the subject ended with code 3 during `open`".to_owned(),
-        at: "fixtures/demo/greet.json:1".to_owned(),
-        words: None,
-        call: None,
-        expected: None,
-        got: None,
-        difference: None,
-        asks: Vec::new(),
-        transcript: Vec::new(),
-        stderr: Vec::new(),
-    };
+    let failure =
+        Failure::new("exited", "the subject ended with code 3 during `open`", &first_line());
     let result = CaseResult {
         case: "demo/greet/holds".to_owned(),
         verdict: Verdict::Failed { failure: Box::new(failure) },
@@ -268,6 +257,10 @@ fn a_contract_is_certified() {
     );
 }
 
+fn first_line() -> Location {
+    Location { file: "fixtures/demo/greet.json".to_owned(), line: 1 }
+}
+
 fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
     let call = operation.map(|operation| CallSeen {
         operation: operation.to_owned(),
@@ -281,17 +274,9 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
     });
     Verdict::Failed {
         failure: Box::new(Failure {
-            reason: reason.to_owned(),
-            told: told.to_owned(),
-            at: "fixtures/demo/greet.json:1".to_owned(),
-            words: None,
             call,
-            expected: None,
-            got: None,
             difference,
-            asks: Vec::new(),
-            transcript: Vec::new(),
-            stderr: Vec::new(),
+            ..Failure::new(reason, told, &first_line())
         }),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ledger::{Contract, Requirement};
 use crate::matcher::Difference;
-use crate::problem::did_you_mean;
+use crate::problem::{Location, did_you_mean};
 use crate::subject::Fault;
 use crate::subject::connection::Ask;
 use crate::suite::Suite;
@@ -75,6 +75,25 @@ pub struct Failure {
     pub transcript: Vec<Exchange>,
     /// The subject's last lines on stderr.
     pub stderr: Vec<String>,
+}
+
+impl Failure {
+    /// A failure with nothing but a reason; the rest is for those who know more.
+    pub fn new(reason: &str, told: impl Into<String>, at: &Location) -> Self {
+        Self {
+            reason: reason.to_owned(),
+            told: told.into(),
+            at: at.to_string(),
+            words: None,
+            call: None,
+            expected: None,
+            got: None,
+            difference: None,
+            asks: Vec::new(),
+            transcript: Vec::new(),
+            stderr: Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

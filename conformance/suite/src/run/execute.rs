@@ -16,7 +16,6 @@ use super::files;
 use super::outcome::{asks_differ, bounded, differs, each_string, expectation, reply_of};
 use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Step};
 use crate::ledger::Contract;
-use crate::problem::Location;
 use crate::subject::Fault;
 use crate::subject::connection::{Ask, Connection, SessionHost};
 use crate::verdict::{CallSeen, Exchange, Failure, NotExercised, Verdict};
@@ -93,23 +92,6 @@ fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, Sa
     let workspace = TempWorkspace::new_in(scratch, &format!("{number}-"))?;
     files::write(&workspace, &case.given.files)?;
     Ok(workspace)
-}
-
-/// A failure with nothing but a reason.
-pub(super) fn bare(reason: &str, told: String, at: &Location) -> Failure {
-    Failure {
-        reason: reason.to_owned(),
-        told,
-        at: at.to_string(),
-        words: None,
-        call: None,
-        expected: None,
-        got: None,
-        difference: None,
-        asks: Vec::new(),
-        transcript: Vec::new(),
-        stderr: Vec::new(),
-    }
 }
 
 /// Why a case ends early.
@@ -345,7 +327,7 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// A failure of the case as a whole.
     fn refused(&self, reason: &str, told: String) -> Failure {
-        bare(reason, told, &self.case.at)
+        Failure::new(reason, told, &self.case.at)
     }
 
     /// Closes every session and gives the spare processes back.
@@ -423,5 +405,5 @@ fn seen(call: &CallStep) -> CallSeen {
 
 /// A failure of one step.
 fn at_step(step: &Step, reason: &str, told: String) -> Failure {
-    Failure { words: step.words.clone(), ..bare(reason, told, &step.at) }
+    Failure { words: step.words.clone(), ..Failure::new(reason, told, &step.at) }
 }

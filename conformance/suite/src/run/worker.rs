@@ -13,7 +13,7 @@ use futures::future::join_all;
 use futures::stream::{self, FuturesUnordered};
 use proofmark_protocol::HelloReply;
 
-use super::execute::{Faulted, Processes, bare, execute};
+use super::execute::{Faulted, Processes, execute};
 use super::runner::{Event, Shared};
 use crate::case::Case;
 use crate::ledger::Contract;
@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
     }
 
     fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
-        let failure = Failure { stderr, ..bare(fault.code(), fault.to_string(), &case.at) };
+        let failure = Failure { stderr, ..Failure::new(fault.code(), fault.to_string(), &case.at) };
         self.decide(case, Verdict::Failed { failure: Box::new(failure) });
     }
 

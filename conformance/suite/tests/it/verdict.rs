@@ -1,11 +1,11 @@
 //! From what happened to what holds, on made-up runs.
 
 use proofmark_protocol::HelloReply;
-use proofmark_suite::Suite;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
 };
+use proofmark_suite::{Location, Suite};
 use rstest::rstest;
 use serde_json::Map;
 
@@ -55,19 +55,8 @@ fn hello(contracts: &[&str]) -> HelloReply {
 }
 
 fn failed() -> Verdict {
-    let failure = Failure {
-        reason: "difference".to_owned(),
-        told: "it returned something else".to_owned(),
-        at: "fixtures/demo/read.json:12".to_owned(),
-        words: None,
-        call: None,
-        expected: None,
-        got: None,
-        difference: None,
-        asks: Vec::new(),
-        transcript: Vec::new(),
-        stderr: Vec::new(),
-    };
+    let at = Location { file: "fixtures/demo/read.json".to_owned(), line: 12 };
+    let failure = Failure::new("difference", "it returned something else", &at);
     Verdict::Failed { failure: Box::new(failure) }
 }
 
