@@ -66,13 +66,13 @@ impl TempWorkspace {
     }
 
     /// Writes a file, over an older one too. Its folders are made.
-    pub fn file(&self, path: &str, text: &str) -> Result<(), SageError> {
+    pub fn file(&self, path: &str, content: impl AsRef<[u8]>) -> Result<(), SageError> {
         let place = locate(path)?;
         let write = || {
             self.make_parents(&place)?;
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true);
-            self.open(&place, &mut options)?.write_all(text.as_bytes())
+            self.open(&place, &mut options)?.write_all(content.as_ref())
         };
         write().map_err(|error| SageError::io("write", path, &error))
     }

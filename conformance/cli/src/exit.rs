@@ -1,6 +1,7 @@
 //! Exit codes, and why a command could not do its work.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use proofmark_suite::run::RunError;
@@ -41,6 +42,8 @@ pub(crate) enum Failed {
     Run(#[from] RunError),
     #[error("{0}")]
     Usage(String),
+    #[error("what was found cannot be saved to `{}`: {fault}", path.display())]
+    NotSaved { path: PathBuf, fault: io::Error },
     #[error("interrupted; what had been found out is above")]
     Interrupted,
     #[error("the output cannot be written: {0}")]

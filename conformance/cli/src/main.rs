@@ -2,6 +2,7 @@
 
 mod certify;
 mod exit;
+mod found;
 mod lint;
 mod list;
 mod run;

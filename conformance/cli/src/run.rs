@@ -10,6 +10,7 @@ use proofmark_protocol::HelloReply;
 use proofmark_report::failure::{Rerun, quoted};
 use proofmark_report::progress::Progress;
 use proofmark_report::{failures, json, summary};
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
 use proofmark_suite::select::Selection;
 use proofmark_suite::subject::{Patience, SubjectCommand};
@@ -17,6 +18,7 @@ use proofmark_suite::verdict::{ContractResult, RunOutcome};
 use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::exit::{Exit, Failed, standing};
+use crate::found;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
 const PATIENCE_MS: u64 = 10_000;
@@ -69,9 +71,11 @@ pub(crate) struct How {
     /// How many cases are under way in one process.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=4096))]
     window: u16,
-    /// Shuffle the order of the cases. Verdicts do not depend on it.
+    /// Shuffle the order of the cases with this seed. Verdicts do not depend on it.
     #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    shuffle: Option<u64>,
+    #[command(flatten)]
+    laws: Laws,
     /// How long a subject may take for one answer.
     #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout: u64,
@@ -82,6 +86,26 @@ pub(crate) struct How {
     pub(crate) format: Format,
     #[command(flatten)]
     pub(crate) suite: SuiteChoice,
+}
+
+/// How laws are tried.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Laws {
+    /// What the inputs of laws are made from. The same seed makes the same inputs.
+    #[arg(long, value_name = "N", default_value_t = LawOptions::default().seed)]
+    seed: u64,
+    /// How many inputs each law is tried with.
+    #[arg(long, value_name = "N", default_value_t = LawOptions::default().cases, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    law_cases: u32,
+    /// Keep the smallest input that breaks a law as a fixture case, in `fixtures/` of this folder.
+    #[arg(long, value_name = "DIR")]
+    save_found: Option<PathBuf>,
+}
+
+impl Laws {
+    pub(crate) fn options(&self) -> LawOptions {
+        LawOptions { seed: self.seed, cases: self.law_cases }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -157,6 +181,14 @@ impl SubjectChoice {
                 options.push(format!("{flag} {given}"));
             }
         }
+        let laws = how.laws.options();
+        let usual = LawOptions::default();
+        if laws.seed != usual.seed {
+            options.push(format!("--seed {}", laws.seed));
+        }
+        if laws.cases != usual.cases {
+            options.push(format!("--law-cases {}", laws.cases));
+        }
         Rerun { subject, options: options.join(" ") }
     }
 }
@@ -195,7 +227,8 @@ pub(crate) fn drive(
     let command = subject.command()?;
     let mut options = RunOptions {
         window: usize::from(how.window),
-        seed: how.seed,
+        shuffle: how.shuffle,
+        laws: how.laws.options(),
         patience: Patience {
             start: Duration::from_millis(how.start_timeout),
             call: Duration::from_millis(how.timeout),
@@ -217,6 +250,9 @@ pub(crate) fn drive(
     progress.finish();
     let outcome = outcome?;
     let elapsed = started.elapsed();
+    if let Some(folder) = &how.laws.save_found {
+        found::save(folder, &outcome)?;
+    }
     let contracts = outcome.judge(&suite);
     let holds = !outcome.interrupted && holds(&suite, &outcome, &contracts);
     let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };

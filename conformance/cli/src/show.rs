@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use proofmark_report::style::{QUIET, STRONG, styled};
-use proofmark_suite::case::{Action, CallStep, Case, FileExpected, FileGiven};
+use proofmark_suite::case::{Action, CallStep, Case, CaseKind, FileExpected, FileGiven};
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::ledger::{Basis, Contract, Requirement};
 use proofmark_suite::{Suite, nearest};
 use serde_json::{Map, Value, json};
@@ -115,6 +116,19 @@ fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Fail
     for alias in &case.aliases {
         field(out, "was", alias)?;
     }
+    if let CaseKind::Law(law) = case.kind {
+        field(out, "law", "its cases are made from a seed, such as this one:")?;
+        let example = law.examples(LawOptions { cases: 1, ..LawOptions::default() });
+        return match example.map(|mut cases| cases.pop()) {
+            Ok(Some(example)) => show_steps(out, &example),
+            Ok(None) => Ok(()),
+            Err(told) => Err(Failed::Usage(told)),
+        };
+    }
+    show_steps(out, case)
+}
+
+fn show_steps(out: &mut dyn Write, case: &Case) -> Result<(), Failed> {
     let given = &case.given;
     field(out, "clock", format_args!("{} + {} ms", given.clock.start, given.clock.step_ms))?;
     if !given.random.ints.is_empty() || !given.random.floats.is_empty() {
@@ -176,6 +190,7 @@ fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
 fn given_file(file: &FileGiven) -> Value {
     match file {
         FileGiven::Text(text) => json!({"text": text}),
+        FileGiven::Bytes(bytes) => json!({"hex": hex::encode(bytes)}),
         FileGiven::Symlink(target) => json!({"symlink": target}),
         FileGiven::Folder => json!({"folder": true}),
     }

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn is_fixture(case: &&Case) -> bool {
-    case.kind == CaseKind::Fixture
+    matches!(case.kind, CaseKind::Fixture)
 }
 
 /// What the test runner will ask for, so that nothing else is run: a single name under nextest.

@@ -140,8 +140,8 @@ fn the_verdicts_are_the_same_however_they_are_reached() {
     let first = report(&[]);
     for how in [
         &["--jobs", "1", "--window", "1"][..],
-        &["--jobs", "3", "--seed", "7"],
-        &["--seed", "11", "--window", "100"],
+        &["--jobs", "3", "--shuffle", "7"],
+        &["--shuffle", "11", "--window", "100"],
     ] {
         assert_eq!(report(how), first, "{how:?}");
     }

@@ -237,8 +237,8 @@ fn a_fault_in_one_case_is_the_same_in_every_order() {
     };
     let first = report(&[]);
     for seed in ["1", "2", "3", "4", "5", "6"] {
-        assert_eq!(report(&["--seed", seed, "--jobs", "1"]), first);
-        assert_eq!(report(&["--seed", seed, "--window", seed]), first);
+        assert_eq!(report(&["--shuffle", seed, "--jobs", "1"]), first);
+        assert_eq!(report(&["--shuffle", seed, "--window", seed]), first);
     }
 }
 

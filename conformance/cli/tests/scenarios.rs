@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let trials = suite
         .cases
         .iter()
-        .filter(|case| case.kind == CaseKind::Scenario)
+        .filter(|case| matches!(case.kind, CaseKind::Scenario))
         .map(|case| {
             let (suite, name) = (Arc::clone(&suite), case.name.clone());
             let (file, line) = (case.at.file.clone(), case.at.line);

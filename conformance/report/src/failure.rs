@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use proofmark_suite::Suite;
+use proofmark_suite::case::{MAIN_PROCESS, MAIN_SESSION};
 use proofmark_suite::ledger::{Basis, Requirement};
 use proofmark_suite::verdict::Failure;
 use serde_json::Value;
@@ -24,6 +25,13 @@ pub struct Rerun {
 impl Rerun {
     pub fn command(&self, case: &str) -> String {
         self.selecting("--case", case)
+    }
+
+    /// The command that keeps what breaks a law, for good.
+    fn keeping(&self, case: &str) -> String {
+        let Self { subject, options } = self.clone();
+        let options = format!("{options} --save-found .").trim_start().to_owned();
+        Self { subject, options }.command(case)
     }
 
     /// The command that runs what `flag` selects.
@@ -70,12 +78,14 @@ pub(crate) fn write(
         field(out, "step", words)?;
     }
     if let Some(call) = &failure.call {
-        let process = if call.process == "a" {
-            String::new()
-        } else {
-            format!("  (process {})", call.process)
-        };
-        field(out, "call", &format!("{} {}{process}", call.operation, one_line(&call.args)))?;
+        let mut place = String::new();
+        if call.process != MAIN_PROCESS {
+            place.push_str(&format!("  (process {})", call.process));
+        }
+        if call.session != MAIN_SESSION {
+            place.push_str(&format!("  (session {})", call.session));
+        }
+        field(out, "call", &format!("{} {}{place}", call.operation, one_line(&call.args)))?;
     }
     for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
         if let Some(value) = value {
@@ -108,6 +118,14 @@ pub(crate) fn write(
         field(out, label, &format!("{}.{} {args} → {answer}", ask.fake, ask.method))?;
     }
     write_stderr(out, failure)?;
+    if let Some(case) = failure.found.as_ref().and_then(|found| found["cases"].get(0)) {
+        field(
+            out,
+            "found",
+            &format!("the smallest input that breaks it, as a fixture case: {case}"),
+        )?;
+        writeln!(out, "  keep it as a case: {}", styled(STRONG, rerun.keeping(name)))?;
+    }
     writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
 }
 

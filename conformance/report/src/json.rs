@@ -18,6 +18,7 @@ pub fn report(
     json!({
         "proofmark": env!("CARGO_PKG_VERSION"),
         "suite": { "digest": suite.digest, "cases": suite.cases.len() },
+        "laws": { "seed": outcome.laws.seed, "cases": outcome.laws.cases },
         "subject": outcome.subject,
         "holds": holds,
         "interrupted": outcome.interrupted,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use proofmark_protocol::HelloReply;
 use proofmark_report::failure::Rerun;
 use proofmark_report::{failures, json, summary};
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::matcher::{Difference, Pattern};
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
@@ -74,6 +75,7 @@ fn failed() -> Verdict {
         operation: operation.to_owned(),
         args,
         process: process.to_owned(),
+        session: String::new(),
     };
     let expected = json!("hello world");
     let got = json!("hello wurld");
@@ -86,6 +88,7 @@ fn failed() -> Verdict {
         difference: Pattern::new(expected.clone()).expect("a string").difference(&got),
         expected: Some(json!({"returns": expected})),
         got: Some(json!({"value": got})),
+        found: None,
         asks: vec![
             Ask {
                 fake: "secrets".to_owned(),
@@ -136,10 +139,9 @@ fn outcome() -> RunOutcome {
             options: Map::new(),
             hooks: Vec::new(),
         }),
-        results: results
-            .map(|(case, verdict)| CaseResult { case: case.to_owned(), verdict })
-            .to_vec(),
+        results: results.map(|(case, verdict)| CaseResult::new(case, verdict)).to_vec(),
         faults: vec![Fault::LeftProcesses { count: 2 }],
+        laws: LawOptions::default(),
         late: 0,
         interrupted: false,
     }
@@ -195,10 +197,8 @@ fn a_failure_needs_nothing_else() {
 fn a_failure_without_a_call() {
     let failure =
         Failure::new("exited", "the subject ended with code 3 during `open`", &first_line());
-    let result = CaseResult {
-        case: "demo/greet/holds".to_owned(),
-        verdict: Verdict::Failed { failure: Box::new(failure) },
-    };
+    let result =
+        CaseResult::new("demo/greet/holds", Verdict::Failed { failure: Box::new(failure) });
     let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
     let told = plain(|out| failures::write(out, &suite(), &[result], &rerun));
     insta::assert_snapshot!(told, @r#"
@@ -266,6 +266,7 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
         operation: operation.to_owned(),
         args: json!({}),
         process: "a".to_owned(),
+        session: String::new(),
     });
     let difference = (reason == "difference").then(|| Difference {
         path: "$".to_owned(),
@@ -282,10 +283,8 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
 }
 
 fn told_of(verdicts: &[(&str, Verdict)]) -> String {
-    let results: Vec<CaseResult> = verdicts
-        .iter()
-        .map(|(case, verdict)| CaseResult { case: (*case).to_owned(), verdict: verdict.clone() })
-        .collect();
+    let results: Vec<CaseResult> =
+        verdicts.iter().map(|(case, verdict)| CaseResult::new(case, verdict.clone())).collect();
     let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
     plain(|out| failures::write(out, &suite(), &results, &rerun))
 }

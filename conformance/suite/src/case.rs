@@ -6,13 +6,16 @@ use std::fmt;
 use proofmark_protocol::{ClockScript, RandomTape};
 use serde_json::{Map, Value};
 
+use crate::law::Law;
 use crate::matcher::Pattern;
 use crate::problem::Location;
 
 /// The process that steps use when they name none.
 pub const MAIN_PROCESS: &str = "a";
+/// The session that steps use when they name none.
+pub const MAIN_SESSION: &str = "";
 
-/// One case, whether it came from a fixture or from a narrative.
+/// One case, whether it came from a fixture, a narrative or a law.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The whole, permanent name: `sage.chronicle/append/round-trip`.
@@ -33,10 +36,12 @@ pub struct Case {
     pub at: Location,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum CaseKind {
     Fixture,
     Scenario,
+    /// Its steps are made anew for each input.
+    Law(&'static Law),
 }
 
 /// Where the expected values come from.
@@ -87,6 +92,8 @@ pub struct Given {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileGiven {
     Text(String),
+    /// What is no text.
+    Bytes(Vec<u8>),
     Symlink(String),
     Folder,
 }
@@ -123,12 +130,32 @@ pub enum Action {
 #[derive(Debug, Clone)]
 pub struct CallStep {
     pub operation: String,
+    /// May hold `{"$ref": …}`, which stands for an earlier answer.
     pub args: Value,
     pub process: String,
+    /// A session of its own in that process; the workspace is the case's.
+    pub session: String,
+    /// The name under which later steps refer to its answer.
+    pub saved_as: Option<String>,
     /// Alternatives, each exact; one for nearly every call.
     pub expect: Vec<Outcome>,
     /// The exact calls of fakes during this call, in order.
     pub asks: Vec<Pattern>,
+}
+
+impl CallStep {
+    /// A call in the main process and session.
+    pub(crate) fn new(operation: &str, args: Value, expect: Vec<Outcome>) -> Self {
+        Self {
+            operation: operation.to_owned(),
+            args,
+            process: MAIN_PROCESS.to_owned(),
+            session: MAIN_SESSION.to_owned(),
+            saved_as: None,
+            expect,
+            asks: Vec::new(),
+        }
+    }
 }
 
 /// What a call may end in.
@@ -139,6 +166,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub(crate) fn pattern(&self) -> &Pattern {
+        match self {
+            Self::Returns(pattern) | Self::Fails(pattern) => pattern,
+        }
+    }
+
     /// As it is written in a fixture, for people.
     pub fn to_value(&self) -> Value {
         let (key, pattern) = match self {
@@ -170,10 +203,17 @@ impl Case {
 
     /// Every call, in order.
     pub fn calls(&self) -> impl Iterator<Item = &CallStep> {
-        self.steps.iter().flat_map(|step| match &step.action {
+        self.steps.iter().flat_map(Step::calls)
+    }
+}
+
+impl Step {
+    /// The calls that it makes.
+    pub fn calls(&self) -> &[CallStep] {
+        match &self.action {
             Action::Call(call) => std::slice::from_ref(call),
-            Action::Together(calls) => calls.as_slice(),
+            Action::Together(calls) => calls,
             Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &[],
-        })
+        }
     }
 }

@@ -8,15 +8,21 @@
 //! Nothing here calls a reference implementation: what is right stands in `features/` and `fixtures/`.
 
 pub mod case;
+mod files;
 pub mod gherkin;
+pub mod judge;
+pub mod law;
 pub mod ledger;
 mod load;
 pub mod matcher;
+mod outcome;
 mod problem;
 pub mod run;
+pub mod saved;
 pub mod select;
 pub mod subject;
 pub mod suite;
+pub mod transcript;
 pub mod verdict;
 
 pub use load::source::{SourceError, SuiteFiles};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::case::Case;
 use crate::gherkin;
+use crate::law;
 use crate::ledger::{self, Contract, Requirement};
 use crate::load::source::SuiteFiles;
 use crate::load::{fixture, lint};
@@ -48,6 +49,7 @@ impl Suite {
                 problems.append(&mut found);
             }
         }
+        cases.append(&mut law::cases(&contracts));
         for case in &mut cases {
             lint::derive_needs(case, contracts.get(&case.contract));
         }

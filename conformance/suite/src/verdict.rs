@@ -6,12 +6,14 @@ use proofmark_protocol::HelloReply;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::law::LawOptions;
 use crate::ledger::{Contract, Requirement};
 use crate::matcher::Difference;
 use crate::problem::{Location, did_you_mean};
 use crate::subject::Fault;
 use crate::subject::connection::Ask;
 use crate::suite::Suite;
+use crate::transcript::Transcript;
 
 /// The verdict on one case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +21,15 @@ pub struct CaseResult {
     pub case: String,
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// What was seen of it, if that was to be kept.
+    #[serde(skip)]
+    pub transcript: Option<Transcript>,
+}
+
+impl CaseResult {
+    pub fn new(case: &str, verdict: Verdict) -> Self {
+        Self { case: case.to_owned(), verdict, transcript: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,6 +80,9 @@ pub struct Failure {
     pub got: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
+    /// The smallest input that was found to break a law, as a fixture file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<Value>,
     /// Calls of fakes during the case.
     pub asks: Vec<Ask>,
     /// The calls before, and their outcomes.
@@ -89,6 +103,7 @@ impl Failure {
             expected: None,
             got: None,
             difference: None,
+            found: None,
             asks: Vec::new(),
             transcript: Vec::new(),
             stderr: Vec::new(),
@@ -101,6 +116,8 @@ pub struct CallSeen {
     pub operation: String,
     pub args: Value,
     pub process: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub session: String,
 }
 
 /// One call and what came of it.
@@ -170,6 +187,8 @@ pub struct RunOutcome {
     pub results: Vec<CaseResult>,
     /// Faults that no single case is to blame for.
     pub faults: Vec<Fault>,
+    /// How its laws were tried.
+    pub laws: LawOptions,
     /// How many cases were too slow in company but not alone. No verdict depends on it.
     pub late: usize,
     /// The run was interrupted: what is missing was not tried.

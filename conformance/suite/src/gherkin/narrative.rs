@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cucumber::gherkin;
 use serde_json::{Map, Value};
 
-use crate::case::{Action, CallStep, FileExpected, Given, MAIN_PROCESS, Outcome, Step};
+use crate::case::{Action, CallStep, FileExpected, Given, Outcome, Step};
 use crate::load::expand::{MOST, expand};
 use crate::load::fixture::fails;
 use crate::load::strict;
@@ -197,11 +197,5 @@ fn without_margin(text: &str) -> String {
 
 /// A call that must succeed, whatever it returns.
 pub(super) fn calling(operation: &str, args: Value) -> CallStep {
-    CallStep {
-        operation: operation.to_owned(),
-        args,
-        process: MAIN_PROCESS.to_owned(),
-        expect: vec![Outcome::Returns(Pattern::anything())],
-        asks: Vec::new(),
-    }
+    CallStep::new(operation, args, vec![Outcome::Returns(Pattern::anything())])
 }

@@ -10,8 +10,7 @@ use serde_json::{Map, Value};
 use super::expand::expand;
 use super::strict::NoDuplicateKeys;
 use crate::case::{
-    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, MAIN_PROCESS, Origin,
-    Outcome, Step,
+    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, Origin, Outcome, Step,
 };
 use crate::matcher::Pattern;
 use crate::problem::{Lines, Location, Problem};
@@ -65,6 +64,9 @@ struct StepEntry {
     either: Option<Vec<OutcomeEntry>>,
     asks: Option<Vec<Value>>,
     process: Option<String>,
+    session: Option<String>,
+    #[serde(rename = "as")]
+    saved_as: Option<String>,
     together: Option<Vec<StepEntry>>,
     kill: Option<String>,
     files: Option<BTreeMap<String, Value>>,
@@ -219,7 +221,7 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
 fn action(step: StepEntry) -> Result<Action, String> {
     match step {
         StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
-        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, process: None, together, kill, files, leaves } => {
+        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, process: None, session: None, saved_as: None, together, kill, files, leaves } => {
             match (together, kill, files, leaves) {
                 (Some(calls), None, None, None) => calls.into_iter().map(call_together).collect::<Result<_, _>>().map(Action::Together),
                 (None, Some(process), None, None) => Ok(Action::Kill { process }),
@@ -228,7 +230,7 @@ fn action(step: StepEntry) -> Result<Action, String> {
                 _ => Err("a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`".to_owned()),
             }
         }
-        _ => Err("`args`, `returns`, `fails`, `either`, `asks` and `process` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
+        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
     }
 }
 
@@ -260,18 +262,14 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
             ));
         }
     };
-    Ok(CallStep {
-        operation,
-        args: step.args.unwrap_or_else(|| Value::Object(Map::new())),
-        process: step.process.unwrap_or_else(|| MAIN_PROCESS.to_owned()),
-        expect,
-        asks: step
-            .asks
-            .unwrap_or_default()
-            .into_iter()
-            .map(Pattern::new)
-            .collect::<Result<_, _>>()?,
-    })
+    let args = step.args.unwrap_or_else(|| Value::Object(Map::new()));
+    let mut call = CallStep::new(&operation, args, expect);
+    call.process = step.process.unwrap_or(call.process);
+    call.session = step.session.unwrap_or(call.session);
+    call.saved_as = step.saved_as;
+    let asks = step.asks.unwrap_or_default().into_iter();
+    call.asks = asks.map(Pattern::new).collect::<Result<_, _>>()?;
+    Ok(call)
 }
 
 /// An expected contract error; without a code anything at all would do.
@@ -289,9 +287,13 @@ fn files_given(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, Fil
             let only = form.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
             let given = match only.map(|(key, value)| (key.as_str(), value)) {
                 Some(("text", Value::String(text))) => FileGiven::Text(text.clone()),
+                Some(("hex", Value::String(digits))) => {
+                    let bytes = hex::decode(digits).map_err(|fault| format!("`hex` of file `{path}` must be pairs of hex digits: {fault}"))?;
+                    FileGiven::Bytes(bytes)
+                }
                 Some(("symlink", Value::String(target))) => FileGiven::Symlink(target.clone()),
                 Some(("folder", Value::Bool(true))) => FileGiven::Folder,
-                _ => return Err(format!("file `{path}` must be {{\"text\": …}}, {{\"symlink\": …}} or {{\"folder\": true}}, not {form}")),
+                _ => return Err(format!("file `{path}` must be {{\"text\": …}}, {{\"hex\": …}}, {{\"symlink\": …}} or {{\"folder\": true}}, not {form}")),
             };
             Ok((path.clone(), given))
         })

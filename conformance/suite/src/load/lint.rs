@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::case::{Action, Case, FileGiven};
+use crate::case::{Action, Case, CaseKind, FileGiven};
 use crate::ledger::{Contract, Requirement};
 use crate::problem::{Problem, did_you_mean};
+use crate::saved::{name_of, references};
 
 /// A case needs the hooks whose operations it calls.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -122,7 +123,11 @@ impl CaseLint<'_> {
             self.wrong("`why` is empty; say in one sentence what breaks for a user if it fails");
         }
         self.check_requirements();
+        if matches!(case.kind, CaseKind::Law(_)) {
+            return;
+        }
         self.check_calls();
+        self.check_references();
         self.check_files();
         for (fake, script) in &case.given.fakes {
             if let Err(message) = proofmark_fakes::host::Host::check(fake, script) {
@@ -197,6 +202,28 @@ impl CaseLint<'_> {
             if calls.iter().any(|call| !call.asks.is_empty()) {
                 self.wrong("`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
             }
+        }
+    }
+
+    /// A reference is to what an earlier step saved.
+    fn check_references(&mut self) {
+        let mut saved: Vec<&str> = Vec::new();
+        for step in &self.case.steps {
+            let calls = step.calls();
+            let mut wanted = Vec::new();
+            for call in calls {
+                references(&call.args, &mut wanted);
+                let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
+                let asks = call.asks.iter().map(|ask| &ask.source);
+                outcomes.chain(asks).for_each(|source| references(source, &mut wanted));
+            }
+            for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
+                self.wrong(format!(
+                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"`; a real value of that form stands in `$literal`",
+                    name_of(reference)
+                ));
+            }
+            saved.extend(calls.iter().filter_map(|call| call.saved_as.as_deref()));
         }
     }
 

@@ -76,10 +76,16 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
             Value::Object(map) => Ok(Node::Object { members: members(map)?, open: true }),
             _ => Err(format!("`$open` takes an object, not {argument}")),
         },
+        "$ref" => match argument {
+            Value::String(reference) => Ok(Node::Saved(reference.clone())),
+            _ => Err(format!(
+                "`$ref` takes the name under which an earlier call was saved (`as`), not {argument}"
+            )),
+        },
         "$literal" => Ok(Node::Exact(argument.clone())),
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
         other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $literal and $repeat"
+            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $ref, $literal and $repeat"
         )),
     }
 }

@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use self::compile::{Place, compile, members};
+use crate::saved::Saved;
 
 /// An expected value, ready to be compared.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ enum Node {
     Unordered(Vec<Node>),
     Contains(Vec<Node>),
     StartsWith(Vec<Node>),
+    /// What an earlier call answered.
+    Saved(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,129 +103,174 @@ impl Pattern {
 
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
-        differ(&self.root, got, &mut String::from("$"))
+        self.difference_given(&Saved::default(), got)
+    }
+
+    /// As [`Self::difference`], where the pattern may refer to earlier answers.
+    pub fn difference_given(&self, saved: &Saved, got: &Value) -> Option<Difference> {
+        Comparison { saved }.differ(&self.root, got, &mut String::from("$"))
     }
 }
 
-fn differ(node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
-    match node {
-        Node::Exact(expected) => differ_exactly(expected, got, path),
-        Node::Any(kind) => {
-            (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got)))
-        }
-        Node::Matches(regex) => {
-            let fits = got.as_str().is_some_and(|text| regex.is_match(text));
-            (!fits).then(|| Difference::new(path, wanted(node), short(got)))
-        }
-        Node::OneOf(choices) => {
-            let fits = choices.iter().any(|choice| differ(choice, got, path).is_none());
-            (!fits).then(|| Difference::new(path, wanted(node), short(got)))
-        }
-        Node::Optional(inner) => differ(inner, got, path),
-        Node::Absent => Some(Difference::new(path, wanted(node), short(got))),
-        Node::Object { members, open } => {
-            let Value::Object(map) = got else {
-                return Some(Difference::new(path, "an object", short(got)));
-            };
-            for (key, expected) in members {
-                let length = path.len();
-                push_key(path, key);
-                let difference = match map.get(key) {
-                    Some(value) => differ(expected, value, path),
-                    None if matches!(expected, Node::Optional(_) | Node::Absent) => None,
-                    None => Some(Difference::new(
-                        path,
-                        wanted(expected),
-                        "nothing: the member is missing",
-                    )),
+/// A comparison under way.
+#[derive(Clone, Copy)]
+struct Comparison<'a> {
+    saved: &'a Saved,
+}
+
+impl Comparison<'_> {
+    fn differ(self, node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
+        match node {
+            Node::Exact(expected) => self.differ_exactly(expected, got, path),
+            Node::Any(kind) => {
+                (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::Matches(regex) => {
+                let fits = got.as_str().is_some_and(|text| regex.is_match(text));
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::OneOf(choices) => {
+                let fits = choices.iter().any(|choice| self.differ(choice, got, path).is_none());
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::Optional(inner) => self.differ(inner, got, path),
+            Node::Absent => Some(Difference::new(path, wanted(node), short(got))),
+            Node::Object { members, open } => {
+                let Value::Object(map) = got else {
+                    return Some(Difference::new(path, "an object", short(got)));
                 };
-                if difference.is_some() {
-                    return difference;
+                for (key, expected) in members {
+                    let length = path.len();
+                    push_key(path, key);
+                    let difference = match map.get(key) {
+                        Some(value) => self.differ(expected, value, path),
+                        None if matches!(expected, Node::Optional(_) | Node::Absent) => None,
+                        None => Some(Difference::new(
+                            path,
+                            wanted(expected),
+                            "nothing: the member is missing",
+                        )),
+                    };
+                    if difference.is_some() {
+                        return difference;
+                    }
+                    path.truncate(length);
                 }
-                path.truncate(length);
+                if *open {
+                    return None;
+                }
+                let extra =
+                    map.iter().find(|(key, _)| !members.iter().any(|(known, _)| known == *key));
+                extra.map(|(key, value)| {
+                    push_key(path, key);
+                    Difference::new(path, "nothing: no such member", short(value))
+                })
             }
-            if *open {
-                return None;
+            Node::Saved(reference) => match self.saved.get(reference) {
+                Some(expected) => self.differ_exactly(expected, got, path),
+                None => Some(Difference::new(
+                    path,
+                    format!("{}, which that answer does not have", wanted(node)),
+                    short(got),
+                )),
+            },
+            Node::Array(expected) => self.differ_in_order(expected, got, path, true),
+            Node::StartsWith(expected) => self.differ_in_order(expected, got, path, false),
+            Node::Unordered(expected) => self.differ_in_any_order(expected, got, path, true),
+            Node::Contains(expected) => self.differ_in_any_order(expected, got, path, false),
+        }
+    }
+
+    fn differ_in_order(
+        self,
+        expected: &[Node],
+        got: &Value,
+        path: &mut String,
+        exhaustive: bool,
+    ) -> Option<Difference> {
+        let Value::Array(items) = got else {
+            return Some(Difference::new(path, "an array", short(got)));
+        };
+        for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
+            let length = path.len();
+            push_index(path, index);
+            let difference = self.differ(expected, item, path);
+            if difference.is_some() {
+                return difference;
             }
-            let extra = map.iter().find(|(key, _)| !members.iter().any(|(known, _)| known == *key));
-            extra.map(|(key, value)| {
-                push_key(path, key);
-                Difference::new(path, "nothing: no such member", short(value))
-            })
+            path.truncate(length);
         }
-        Node::Array(expected) => differ_in_order(expected, got, path, true),
-        Node::StartsWith(expected) => differ_in_order(expected, got, path, false),
-        Node::Unordered(expected) => differ_in_any_order(expected, got, path, true),
-        Node::Contains(expected) => differ_in_any_order(expected, got, path, false),
+        if expected.len() == items.len() || (!exhaustive && expected.len() < items.len()) {
+            return None;
+        }
+        push_index(path, expected.len().min(items.len()));
+        let (want, have) = match expected.get(items.len()) {
+            Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
+            None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
+        };
+        Some(Difference::new(path, want, have))
     }
-}
 
-fn differ_in_order(
-    expected: &[Node],
-    got: &Value,
-    path: &mut String,
-    exhaustive: bool,
-) -> Option<Difference> {
-    let Value::Array(items) = got else {
-        return Some(Difference::new(path, "an array", short(got)));
-    };
-    for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
-        let length = path.len();
-        push_index(path, index);
-        let difference = differ(expected, item, path);
-        if difference.is_some() {
-            return difference;
+    /// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
+    /// first fit need not be the right one.
+    fn differ_in_any_order(
+        self,
+        expected: &[Node],
+        got: &Value,
+        path: &str,
+        exhaustive: bool,
+    ) -> Option<Difference> {
+        let Value::Array(items) = got else {
+            return Some(Difference::new(path, "an array", short(got)));
+        };
+        let fits =
+            |node: &Node, item: &Value| self.differ(node, item, &mut String::new()).is_none();
+        let mut taken_by: Vec<Option<usize>> = vec![None; items.len()];
+        for (want, node) in expected.iter().enumerate() {
+            // The common case: items in the order written, or nearly so.
+            if want < items.len() && taken_by[want].is_none() && fits(node, &items[want]) {
+                taken_by[want] = Some(want);
+                continue;
+            }
+            let mut tried = vec![false; items.len()];
+            if !augment(want, expected, items, &fits, &mut taken_by, &mut tried) {
+                return Some(Difference::new(
+                    path,
+                    format!("an item that is {}", wanted(node)),
+                    format!("no such item in {}", short(got)),
+                ));
+            }
         }
-        path.truncate(length);
+        if !exhaustive {
+            return None;
+        }
+        let spare = taken_by.iter().position(Option::is_none)?;
+        Some(Difference::new(
+            &format!("{path}[{spare}]"),
+            "nothing: no such item",
+            short(&items[spare]),
+        ))
     }
-    if expected.len() == items.len() || (!exhaustive && expected.len() < items.len()) {
-        return None;
-    }
-    push_index(path, expected.len().min(items.len()));
-    let (want, have) = match expected.get(items.len()) {
-        Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
-        None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
-    };
-    Some(Difference::new(path, want, have))
-}
 
-/// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
-/// first fit need not be the right one.
-fn differ_in_any_order(
-    expected: &[Node],
-    got: &Value,
-    path: &str,
-    exhaustive: bool,
-) -> Option<Difference> {
-    let Value::Array(items) = got else {
-        return Some(Difference::new(path, "an array", short(got)));
-    };
-    let fits = |node: &Node, item: &Value| differ(node, item, &mut String::new()).is_none();
-    let mut taken_by: Vec<Option<usize>> = vec![None; items.len()];
-    for (want, node) in expected.iter().enumerate() {
-        // The common case: items in the order written, or nearly so.
-        if want < items.len() && taken_by[want].is_none() && fits(node, &items[want]) {
-            taken_by[want] = Some(want);
-            continue;
-        }
-        let mut tried = vec![false; items.len()];
-        if !augment(want, expected, items, &fits, &mut taken_by, &mut tried) {
-            return Some(Difference::new(
-                path,
-                format!("an item that is {}", wanted(node)),
-                format!("no such item in {}", short(got)),
-            ));
+    /// Exact comparison without building a tree of nodes.
+    fn differ_exactly(
+        self,
+        expected: &Value,
+        got: &Value,
+        path: &mut String,
+    ) -> Option<Difference> {
+        match (expected, got) {
+            (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
+                // Rare (`$literal`): the node walk already knows how to name the place.
+                self.differ(&literal(expected), got, path)
+            }
+            _ => (!same_scalar(expected, got)).then(|| {
+                let (expected, got) =
+                    around_first_difference(expected.to_string(), got.to_string());
+                Difference::new(path, expected, got)
+            }),
         }
     }
-    if !exhaustive {
-        return None;
-    }
-    let spare = taken_by.iter().position(Option::is_none)?;
-    Some(Difference::new(
-        &format!("{path}[{spare}]"),
-        "nothing: no such item",
-        short(&items[spare]),
-    ))
 }
 
 fn augment(
@@ -248,20 +296,6 @@ fn augment(
         }
     }
     false
-}
-
-/// Exact comparison without building a tree of nodes.
-fn differ_exactly(expected: &Value, got: &Value, path: &mut String) -> Option<Difference> {
-    match (expected, got) {
-        (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
-            // Rare (`$literal`): the node walk already knows how to name the place.
-            differ(&literal(expected), got, path)
-        }
-        _ => (!same_scalar(expected, got)).then(|| {
-            let (expected, got) = around_first_difference(expected.to_string(), got.to_string());
-            Difference::new(path, expected, got)
-        }),
-    }
 }
 
 /// Two long texts, cut so that the place where they part can be seen.
@@ -321,6 +355,7 @@ fn wanted(node: &Node) -> String {
         }
         Node::Matches(regex) => format!("a string that matches /{regex}/"),
         Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
+        Node::Saved(reference) => format!("what was saved as `{reference}`"),
         Node::Optional(inner) => format!("{} or nothing", wanted(inner)),
         Node::Absent => "nothing: no such member".to_owned(),
         Node::Object { members, open } => {

@@ -1,4 +1,4 @@
-//! One case on one subject: open, act, judge, close.
+//! One case on one subject: open, act, look, close. What was seen is judged elsewhere.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,17 +8,19 @@ use std::rc::Rc;
 use futures::future::join_all;
 use proofmark_fakes::host::Host;
 use proofmark_fakes::workspace::TempWorkspace;
-use proofmark_protocol::{Close, Open, RpcError};
+use proofmark_protocol::{Close, Open};
 use sage_errors::SageError;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::files;
-use super::outcome::{asks_differ, bounded, differs, each_string, expectation, reply_of};
-use crate::case::{Action, CallStep, Case, MAIN_PROCESS, Step};
+use crate::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
+use crate::files;
+use crate::judge::{Judge, at_step, seen_call};
 use crate::ledger::Contract;
+use crate::outcome::each_string;
 use crate::subject::Fault;
 use crate::subject::connection::{Ask, Connection, SessionHost};
-use crate::verdict::{CallSeen, Exchange, Failure, NotExercised, Verdict};
+use crate::transcript::{Answered, Ending, Seen, Transcript};
+use crate::verdict::{Failure, NotExercised, Verdict};
 
 /// Where a case gets a process from, and gives it back to.
 pub(super) trait Processes {
@@ -40,15 +42,38 @@ pub(super) struct Faulted {
     pub(super) connection: Option<Rc<Connection>>,
 }
 
+/// A case that was played to its end.
+pub(super) struct Played {
+    pub(super) verdict: Verdict,
+    /// Empty unless it was to be kept.
+    pub(super) transcript: Transcript,
+}
+
+impl Played {
+    /// Decided without a look at the subject.
+    pub(super) fn without(verdict: Verdict) -> Self {
+        Self { verdict, transcript: Transcript::default() }
+    }
+}
+
+/// What a case is played with.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) contract: &'a Contract,
+    pub(super) scratch: &'a Path,
+    /// For the session and the workspace, so that no two have the same name.
+    pub(super) number: u64,
+    /// Whether the transcript is kept.
+    pub(super) record: bool,
+}
+
 /// Runs a case.
 pub(super) async fn execute<P: Processes>(
     case: &Case,
-    contract: &Contract,
     processes: &P,
-    scratch: &Path,
-    number: u64,
-) -> Result<Verdict, Faulted> {
-    let workspace = match contract.workspace.then(|| prepare(case, scratch, number)).transpose() {
+    setting: Setting<'_>,
+) -> Result<Played, Faulted> {
+    let workspace = match setting.contract.workspace.then(|| prepare(case, setting)).transpose() {
         Ok(workspace) => workspace,
         Err(fault) => return Ok(no_workspace(&fault)),
     };
@@ -56,40 +81,57 @@ pub(super) async fn execute<P: Processes>(
         case,
         processes,
         workspace,
-        session: format!("s{number}"),
+        session: format!("s{}", setting.number),
+        crew: BTreeMap::new(),
         seats: BTreeMap::new(),
-        exchanges: Vec::new(),
-        asks: Vec::new(),
+        judge: Judge::new(case),
     };
+    let mut transcript = Transcript::default();
     let mut failed = None;
     for step in &case.steps {
-        match stage.step(step).await {
-            Ok(()) => continue,
-            Err(Stop::Failure(failure)) => failed = Some((failure, stage.process_of(step))),
+        let judged = match stage.step(step).await {
+            Ok(seen) => {
+                let judged = stage.judge.step(step, &seen);
+                if setting.record {
+                    transcript.steps.push(seen);
+                }
+                judged
+            }
+            Err(Stop::Failure(failure)) => Err(failure),
             Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step))),
             Err(Stop::NoWorkspace(fault)) => return Ok(no_workspace(&fault)),
+        };
+        if let Err(failure) = judged {
+            failed = Some((failure, stage.process_of(step)));
+            break;
         }
-        break;
     }
-    let closed = match stage.close().await {
-        Ok(closed) => closed.map(|failure| (failure, None)),
+    let end = match stage.close().await {
+        Ok(end) => end,
         Err(fault) => return Err(stage.faulted(fault, None)),
     };
-    Ok(match failed.or(closed) {
+    let ended = stage.judge.end(&end);
+    transcript.end = end;
+    let failed = failed.or(ended.err().map(|failure| (failure, None)));
+    let verdict = match failed {
         Some((failure, process)) => {
-            Verdict::Failed { failure: stage.explain(failure, process.as_deref()) }
+            let mut failure = stage.judge.explained(failure);
+            failure.stderr = process.map(|process| process.stderr()).unwrap_or_default();
+            Verdict::Failed { failure }
         }
         None => Verdict::Passed,
-    })
+    };
+    Ok(Played { verdict, transcript })
 }
 
 /// The harness's own trouble, for which no subject is to blame.
-fn no_workspace(fault: &SageError) -> Verdict {
-    Verdict::NotExercised { reason: NotExercised::NoWorkspace(fault.to_string()) }
+fn no_workspace(fault: &SageError) -> Played {
+    let reason = NotExercised::NoWorkspace(fault.to_string());
+    Played::without(Verdict::NotExercised { reason })
 }
 
-fn prepare(case: &Case, scratch: &Path, number: u64) -> Result<TempWorkspace, SageError> {
-    let workspace = TempWorkspace::new_in(scratch, &format!("{number}-"))?;
+fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, SageError> {
+    let workspace = TempWorkspace::new_in(setting.scratch, &format!("{}-", setting.number))?;
     files::write(&workspace, &case.given.files)?;
     Ok(workspace)
 }
@@ -102,9 +144,9 @@ enum Stop {
     NoWorkspace(SageError),
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(Box::new(failure))
+impl From<Box<Failure>> for Stop {
+    fn from(failure: Box<Failure>) -> Self {
+        Self::Failure(failure)
     }
 }
 
@@ -114,90 +156,84 @@ impl From<Fault> for Stop {
     }
 }
 
-/// A session in one process of the subject.
-struct Seat {
+/// A process of the subject that takes part in the case.
+struct Member {
     connection: Rc<Connection>,
-    host: Rc<SessionHost>,
     shared: bool,
 }
+
+/// A process and a session in it.
+type Place<'a> = (&'a str, &'a str);
 
 struct Stage<'a, P> {
     case: &'a Case,
     processes: &'a P,
     workspace: Option<TempWorkspace>,
     session: String,
-    seats: BTreeMap<&'a str, Seat>,
-    exchanges: Vec<(&'a CallStep, Value)>,
-    asks: Vec<Ask>,
+    crew: BTreeMap<&'a str, Member>,
+    seats: BTreeMap<Place<'a>, Rc<SessionHost>>,
+    judge: Judge<'a>,
+}
+
+fn place(call: &CallStep) -> Place<'_> {
+    (&call.process, &call.session)
 }
 
 impl<'a, P: Processes> Stage<'a, P> {
-    async fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
+    async fn step(&mut self, step: &'a Step) -> Result<Seen, Stop> {
         match &step.action {
             Action::Call(call) => {
-                self.seat(&call.process).await?;
-                let answer = self.send(call).await?;
-                self.judge(step, call, answer, true)
+                self.seat(place(call)).await?;
+                let mut answer = self.send(step, call).await?;
+                answer.asks = self.take_asks(place(call));
+                Ok(Seen::Calls(vec![answer]))
             }
             Action::Together(calls) => {
                 for call in calls {
-                    self.seat(&call.process).await?;
+                    self.seat(place(call)).await?;
                 }
-                let answers = join_all(calls.iter().map(|call| self.send(call))).await;
-                for (call, answer) in calls.iter().zip(answers) {
-                    self.judge(step, call, answer?, false)?;
-                }
-                Ok(())
+                let answers = join_all(calls.iter().map(|call| self.send(step, call))).await;
+                Ok(Seen::Calls(answers.into_iter().collect::<Result<_, _>>()?))
             }
             Action::Kill { process } => {
-                self.seat(process).await?;
-                match self.seats.remove(process.as_str()) {
+                self.seat((process, MAIN_SESSION)).await?;
+                self.seats.retain(|(of, _), _| of != process);
+                match self.crew.remove(process.as_str()) {
                     // What it did before it was killed still counts.
-                    Some(seat) => {
-                        seat.connection.kill().await.map_or(Ok(()), |fault| Err(Stop::Fault(fault)))
-                    }
-                    None => Ok(()),
+                    Some(member) => member
+                        .connection
+                        .kill()
+                        .await
+                        .map_or(Ok(Seen::Nothing), |fault| Err(Stop::Fault(fault))),
+                    None => Ok(Seen::Nothing),
                 }
             }
-            Action::Write(given) => match &self.workspace {
-                Some(workspace) => files::write(workspace, given).map_err(Stop::NoWorkspace),
-                None => Ok(()),
-            },
-            Action::Leaves(expected) => {
-                match self
-                    .workspace
-                    .as_ref()
-                    .and_then(|workspace| files::check(workspace, expected))
-                {
-                    Some(file) => Err(Stop::from(Failure {
-                        expected: Some(file.expected),
-                        got: Some(file.got),
-                        difference: Some(file.difference),
-                        ..at_step(step, "difference", "a file is not as expected".to_owned())
-                    })),
-                    None => Ok(()),
+            Action::Write(given) => {
+                if let Some(workspace) = &self.workspace {
+                    files::write(workspace, given).map_err(Stop::NoWorkspace)?;
                 }
+                Ok(Seen::Nothing)
             }
+            Action::Leaves(expected) => Ok(Seen::Files(match &self.workspace {
+                Some(workspace) => files::look(workspace, expected),
+                None => BTreeMap::new(),
+            })),
         }
     }
 
-    /// Makes sure that there is a session in the process of that name.
-    async fn seat(&mut self, process: &'a str) -> Result<(), Stop> {
-        if self.seats.contains_key(process) {
+    /// Makes sure that there is such a session.
+    async fn seat(&mut self, place: Place<'a>) -> Result<(), Stop> {
+        if self.seats.contains_key(&place) {
             return Ok(());
         }
-        // A process that the case kills must be its own.
-        let killed =
-            |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
-        let shared = process == MAIN_PROCESS && !self.case.steps.iter().any(killed);
-        let connection =
-            if shared { self.processes.shared() } else { self.processes.spare().await? };
+        let connection = self.member(place.0).await?;
         let given = &self.case.given;
         let fakes = Host::new(&given.fakes)
-            .map_err(|message| Stop::from(self.refused("fakes", message)))?;
+            .map_err(|message| Stop::Failure(self.refused("fakes", message)))?;
         let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
+        let session = self.session_at(place);
         let open = Open {
-            session: self.session.clone(),
+            session: session.clone(),
             workspace: self
                 .workspace
                 .as_ref()
@@ -206,91 +242,58 @@ impl<'a, P: Processes> Stage<'a, P> {
             random: given.random.clone(),
             fakes: given.fakes.keys().cloned().collect(),
         };
-        connection.attach(&self.session, Rc::clone(&host));
-        self.seats.insert(process, Seat { connection: Rc::clone(&connection), host, shared });
+        connection.attach(&session, Rc::clone(&host));
+        self.seats.insert(place, host);
         match connection.call("open", "open", &open).await? {
             Ok(_) => Ok(()),
-            Err(error) => Err(Stop::from(
-                self.refused("adapter-error", format!("the adapter refused `open`: {error}")),
-            )),
-        }
-    }
-
-    async fn send(&self, call: &CallStep) -> Result<Result<Value, RpcError>, Fault> {
-        let seat = &self.seats[call.process.as_str()];
-        // Borrowed, so that large arguments are written once and never copied.
-        let params =
-            CallRef { session: &self.session, operation: &call.operation, args: &call.args };
-        let answer = seat.connection.call(&call.operation, "call", &params).await?;
-        self.processes.note_answer();
-        Ok(answer)
-    }
-
-    fn judge(
-        &mut self,
-        step: &Step,
-        call: &'a CallStep,
-        answer: Result<Value, RpcError>,
-        alone: bool,
-    ) -> Result<(), Stop> {
-        let of_call =
-            |reason, told| Failure { call: Some(seen(call)), ..at_step(step, reason, told) };
-        let asks = alone.then(|| {
-            std::mem::take(&mut *self.seats[call.process.as_str()].host.asks.borrow_mut())
-        });
-        let reply = match answer {
-            Ok(reply) => reply,
-            Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
-                return Err(Stop::from(of_call(
-                    "not-implemented",
-                    format!("the adapter does not implement it: {error}"),
-                )));
-            }
             Err(error) => {
-                return Err(Stop::from(of_call(
-                    "adapter-error",
-                    format!("the adapter broke instead of answering: {error}"),
-                )));
+                let told = format!("the adapter refused `open`: {error}");
+                Err(Stop::Failure(self.refused("adapter-error", told)))
             }
-        };
-        let (kind, mut value) = match reply_of(reply) {
-            Ok(reply) => reply,
-            Err(reply) => {
-                let told =
-                    "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}"
-                        .to_owned();
-                return Err(Stop::from(Failure {
-                    got: Some(bounded(reply)),
-                    ..of_call("bad-answer", told)
-                }));
-            }
-        };
-        self.hide_workspace(&mut value);
-        let difference = differs(&call.expect, kind, &value);
-        let asked = asks.and_then(|asks| {
-            let difference = asks_differ(call, &asks);
-            self.asks.extend(asks);
-            difference
-        });
-        let outcome = bounded(json!({ kind.word(): value }));
-        if let Some(difference) = difference {
-            return Err(Stop::from(Failure {
-                expected: Some(expectation(&call.expect)),
-                got: Some(outcome),
-                difference: Some(difference),
-                ..of_call("difference", "the outcome is not as expected".to_owned())
-            }));
         }
-        self.exchanges.push((call, outcome));
-        match asked {
-            Some((expected, got, difference)) => Err(Stop::from(Failure {
-                expected: Some(expected),
-                got: Some(got),
-                difference: Some(difference),
-                ..of_call("difference", "the calls of fakes are not as expected".to_owned())
-            })),
-            None => Ok(()),
+    }
+
+    async fn member(&mut self, process: &'a str) -> Result<Rc<Connection>, Fault> {
+        if let Some(member) = self.crew.get(process) {
+            return Ok(Rc::clone(&member.connection));
         }
+        // A process that the case kills must be its own.
+        let killed =
+            |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
+        let shared = process == MAIN_PROCESS && !self.case.steps.iter().any(killed);
+        let connection =
+            if shared { self.processes.shared() } else { self.processes.spare().await? };
+        self.crew.insert(process, Member { connection: Rc::clone(&connection), shared });
+        Ok(connection)
+    }
+
+    fn session_at(&self, (_, session): Place<'_>) -> String {
+        match session {
+            MAIN_SESSION => self.session.clone(),
+            other => format!("{}-{other}", self.session),
+        }
+    }
+
+    async fn send(&self, step: &Step, call: &'a CallStep) -> Result<Answered, Stop> {
+        let args = self.judge.args(step, call)?;
+        // Borrowed, so that large arguments are written once and never copied.
+        let session = self.session_at(place(call));
+        let params = CallRef { session: &session, operation: &call.operation, args: &args };
+        let connection = &self.crew[call.process.as_str()].connection;
+        let mut reply = connection.call(&call.operation, "call", &params).await?;
+        self.processes.note_answer();
+        if let Ok(value) = &mut reply {
+            self.hide_workspace(value);
+        }
+        Ok(Answered { reply, asks: Vec::new() })
+    }
+
+    fn take_asks(&self, place: Place<'a>) -> Vec<Ask> {
+        let mut asks = std::mem::take(&mut *self.seats[&place].asks.borrow_mut());
+        for ask in &mut asks {
+            self.hide_workspace(&mut ask.args);
+        }
+        asks
     }
 
     /// The process that a step speaks to.
@@ -300,63 +303,61 @@ impl<'a, P: Processes> Stage<'a, P> {
             Action::Kill { process } => process,
             Action::Together(_) | Action::Write(_) | Action::Leaves(_) => MAIN_PROCESS,
         };
-        self.seats.get(name).map(|seat| Rc::clone(&seat.connection))
+        self.crew.get(name).map(|member| Rc::clone(&member.connection))
     }
 
     /// What is known when a process faults. Its sessions are lost: a late word of them counts no more.
     fn faulted(&mut self, fault: Fault, step: Option<&Step>) -> Faulted {
-        let dead = self.seats.values().find(|seat| !seat.connection.is_alive());
+        let dead = self.crew.values().find(|member| !member.connection.is_alive());
         let connection = match dead {
-            Some(seat) => Some(Rc::clone(&seat.connection)),
+            Some(member) => Some(Rc::clone(&member.connection)),
             None => step.and_then(|step| self.process_of(step)),
         };
-        for seat in std::mem::take(&mut self.seats).into_values() {
-            self.asks.append(&mut seat.host.asks.borrow_mut());
-            seat.connection.detach(&self.session);
+        let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
+        for place in places {
+            self.judge.note_asks(self.take_asks(place));
+            self.leave(place);
         }
         let mut failure = match step {
-            Some(step) => at_step(step, fault.code(), fault.to_string()),
+            Some(step) => Box::new(at_step(step, fault.code(), fault.to_string())),
             None => self.refused(fault.code(), fault.to_string()),
         };
         if let Some(Action::Call(call)) = step.map(|step| &step.action) {
-            failure.call = Some(seen(call));
+            failure.call = Some(seen_call(call));
         }
-        let failure = self.explain(Box::new(failure), connection.as_deref());
+        let mut failure = self.judge.explained(failure);
+        failure.stderr = connection.as_ref().map(|process| process.stderr()).unwrap_or_default();
         Faulted { fault, failure, connection }
     }
 
     /// A failure of the case as a whole.
-    fn refused(&self, reason: &str, told: String) -> Failure {
-        Failure::new(reason, told, &self.case.at)
+    fn refused(&self, reason: &str, told: String) -> Box<Failure> {
+        Box::new(Failure::new(reason, told, &self.case.at))
+    }
+
+    fn leave(&mut self, place: Place<'a>) {
+        self.seats.remove(&place);
+        if let Some(member) = self.crew.get(place.0) {
+            member.connection.detach(&self.session_at(place));
+        }
     }
 
     /// Closes every session and gives the spare processes back.
-    async fn close(&mut self) -> Result<Option<Box<Failure>>, Fault> {
-        let mut refused = None;
-        let close = Close { session: self.session.clone() };
-        while let Some((&process, seat)) = self.seats.first_key_value() {
-            let answer = seat.connection.call("close", "close", &close).await?;
-            seat.connection.detach(&self.session);
-            let asks = std::mem::take(&mut *seat.host.asks.borrow_mut());
+    async fn close(&mut self) -> Result<Ending, Fault> {
+        let mut end = Ending::default();
+        while let Some((&place, _)) = self.seats.first_key_value() {
+            let close = Close { session: self.session_at(place) };
+            let answer = self.crew[place.0].connection.call("close", "close", &close).await?;
             if let Err(error) = answer {
-                let told = format!("the adapter refused `close`: {error}");
-                refused = Some(Box::new(self.refused("adapter-error", told)));
-            } else if let Some(ask) = asks.first() {
-                // Calls of fakes belong to a single call, which says what they must be.
-                let told = format!(
-                    "`{}.{}` was called when no call could ask for it",
-                    ask.fake, ask.method
-                );
-                refused = Some(Box::new(self.refused("difference", told)));
+                end.refused = Some(error.to_string());
             }
-            self.asks.extend(asks);
-            if let Some(seat) = self.seats.remove(process)
-                && !seat.shared
-            {
-                self.processes.give_back(seat.connection);
-            }
+            end.asks.extend(self.take_asks(place));
+            self.leave(place);
         }
-        Ok(refused)
+        for member in std::mem::take(&mut self.crew).into_values().filter(|member| !member.shared) {
+            self.processes.give_back(member.connection);
+        }
+        Ok(end)
     }
 
     /// The workspace's own path becomes a word, so that two runs tell the same.
@@ -370,40 +371,11 @@ impl<'a, P: Processes> Stage<'a, P> {
             });
         }
     }
-
-    /// Adds the surroundings.
-    fn explain(&self, mut failure: Box<Failure>, process: Option<&Connection>) -> Box<Failure> {
-        failure.transcript = self
-            .exchanges
-            .iter()
-            .map(|(call, outcome)| Exchange { call: seen(call), outcome: outcome.clone() })
-            .collect();
-        failure.asks = self.asks.iter().take(SHOWN_ASKS).cloned().collect();
-        for ask in &mut failure.asks {
-            self.hide_workspace(&mut ask.args);
-            ask.args = bounded(std::mem::take(&mut ask.args));
-        }
-        failure.stderr = process.map(Connection::stderr).unwrap_or_default();
-        failure
-    }
 }
-
-/// So many calls of fakes are kept with a failure.
-const SHOWN_ASKS: usize = 100;
 
 #[derive(serde::Serialize)]
 struct CallRef<'a> {
     session: &'a str,
     operation: &'a str,
     args: &'a Value,
-}
-
-fn seen(call: &CallStep) -> CallSeen {
-    let CallStep { operation, args, process, .. } = call;
-    CallSeen { operation: operation.clone(), args: args.clone(), process: process.clone() }
-}
-
-/// A failure of one step.
-fn at_step(step: &Step, reason: &str, told: String) -> Failure {
-    Failure { words: step.words.clone(), ..Failure::new(reason, told, &step.at) }
 }

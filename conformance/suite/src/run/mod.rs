@@ -1,8 +1,7 @@
 //! Running cases: many at a time on persistent processes, each in a session and workspace of its own.
 
 pub(crate) mod execute;
-mod files;
-mod outcome;
+mod law;
 mod runner;
 mod worker;
 

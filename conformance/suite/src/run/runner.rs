@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::worker::Worker;
 use crate::case::Case;
+use crate::law::LawOptions;
 use crate::subject::orphans::Orphans;
 use crate::subject::{Fault, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
@@ -26,7 +27,10 @@ pub struct RunOptions {
     pub window: usize,
     pub patience: Patience,
     /// Shuffles the order of the cases; without it they run in name order.
-    pub seed: Option<u64>,
+    pub shuffle: Option<u64>,
+    pub laws: LawOptions,
+    /// Keep what was seen of every case with its result.
+    pub record: bool,
     /// Hunt down what the subject left behind. Only where this process has no other children.
     pub kill_orphans: bool,
 }
@@ -34,7 +38,15 @@ pub struct RunOptions {
 impl Default for RunOptions {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-        Self { jobs, window: 32, patience: Patience::default(), seed: None, kill_orphans: false }
+        Self {
+            jobs,
+            window: 32,
+            patience: Patience::default(),
+            shuffle: None,
+            laws: LawOptions::default(),
+            record: false,
+            kill_orphans: false,
+        }
     }
 }
 
@@ -113,7 +125,7 @@ pub fn run(
         tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
     let orphans = options.kill_orphans.then(Orphans::adopt);
     let mut cases = cases;
-    if let Some(seed) = options.seed {
+    if let Some(seed) = options.shuffle {
         shuffle(&mut cases, seed);
     }
     let jobs = options.jobs.clamp(1, cases.len().max(1));
@@ -154,7 +166,7 @@ pub fn run(
         }
     }
     scratch.close().map_err(RunError::ScratchStays)?;
-    tally.outcome(*cancel.0.borrow())
+    tally.outcome(options.laws, *cancel.0.borrow())
 }
 
 fn work(
@@ -219,7 +231,7 @@ impl Tally {
         }
     }
 
-    fn outcome(mut self, interrupted: bool) -> Result<RunOutcome, RunError> {
+    fn outcome(mut self, laws: LawOptions, interrupted: bool) -> Result<RunOutcome, RunError> {
         if let Some(fault) = self.cannot_start {
             return Err(RunError::CannotStart(fault));
         }
@@ -236,6 +248,7 @@ impl Tally {
             subject: self.subject,
             results: self.results.into_values().collect(),
             faults: self.faults,
+            laws,
             late: self.late,
             interrupted,
         })

@@ -13,9 +13,11 @@ use futures::future::join_all;
 use futures::stream::{self, FuturesUnordered};
 use proofmark_protocol::HelloReply;
 
-use super::execute::{Faulted, Processes, execute};
+use super::execute::{Faulted, Played, Processes, Setting, execute};
+use super::law::try_law;
 use super::runner::{Event, Shared};
-use crate::case::Case;
+use crate::case::{Case, CaseKind};
+use crate::law::Law;
 use crate::ledger::Contract;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
@@ -28,6 +30,8 @@ const FAILED_STARTS: usize = 3;
 const SILENT_FAULTS: usize = 4;
 /// So many processes may fall silent with all their cases before the cases are tried alone only.
 const SILENT_WINDOWS: usize = 2;
+/// So many processes may fault in the search for the smallest input that makes one fault.
+const FAULTS_WHILE_SHRINKING: usize = 50;
 /// So many cases run alone at a time, each in its own process: most of them wait for a time limit.
 const ALONE_AT_A_TIME: usize = 4;
 
@@ -97,8 +101,8 @@ impl<'a> Worker<'a> {
                 }
             }
             match flights.next().await {
-                Some((case, Ok(verdict), connection)) => match connection.fault() {
-                    None => self.decide(case, verdict),
+                Some((case, Ok(played), connection)) => match connection.fault() {
+                    None => self.decide(case, played),
                     // It was done, but nothing says that the fault was not its doing.
                     Some(fault) => suspects.push(Suspect { case, fault, connection }),
                 },
@@ -160,8 +164,9 @@ impl<'a> Worker<'a> {
         self.run.cases.get(index).copied()
     }
 
-    fn decide(&self, case: &Case, verdict: Verdict) {
-        (self.emit)(Event::Case(CaseResult { case: case.name.clone(), verdict }));
+    fn decide(&self, case: &Case, Played { verdict, transcript }: Played) {
+        let transcript = self.run.options.record.then_some(transcript);
+        (self.emit)(Event::Case(CaseResult { transcript, ..CaseResult::new(&case.name, verdict) }));
     }
 
     /// A process for the case, unless the case is decided without one.
@@ -169,7 +174,7 @@ impl<'a> Worker<'a> {
         match self.connect().await {
             Ok(connection) => match not_exercised(case, &connection.hello) {
                 Some(reason) => {
-                    self.decide(case, Verdict::NotExercised { reason });
+                    self.decide(case, Played::without(Verdict::NotExercised { reason }));
                     None
                 }
                 None => Some(connection),
@@ -183,13 +188,31 @@ impl<'a> Worker<'a> {
 
     fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
         let failure = Failure { stderr, ..Failure::new(fault.code(), fault.to_string(), &case.at) };
-        self.decide(case, Verdict::Failed { failure: Box::new(failure) });
+        self.decide(case, Played::without(Verdict::Failed { failure: Box::new(failure) }));
     }
 
-    async fn fly(&self, case: &'a Case, connection: &Rc<Connection>) -> Result<Verdict, Faulted> {
-        let number = self.run.numbers.fetch_add(1, Ordering::Relaxed);
+    /// Plays a case on a process; a law, with one input after the other.
+    async fn fly(&self, case: &Case, connection: &Rc<Connection>) -> Result<Played, Faulted> {
+        match case.kind {
+            CaseKind::Law(law) => {
+                try_law(case, law, self.run.options.laws, async |example| {
+                    self.play(example, connection).await
+                })
+                .await
+            }
+            CaseKind::Fixture | CaseKind::Scenario => self.play(case, connection).await,
+        }
+    }
+
+    async fn play(&self, case: &Case, connection: &Rc<Connection>) -> Result<Played, Faulted> {
         let bench = Bench { worker: self, shared: Rc::clone(connection) };
-        execute(case, self.contract(case), &bench, &self.run.scratch, number).await
+        let setting = Setting {
+            contract: self.contract(case),
+            scratch: &self.run.scratch,
+            number: self.run.numbers.fetch_add(1, Ordering::Relaxed),
+            record: self.run.options.record,
+        };
+        execute(case, &bench, setting).await
     }
 
     fn contract(&self, case: &Case) -> &'a Contract {
@@ -211,30 +234,73 @@ impl<'a> Worker<'a> {
             }
         };
         if let Some(reason) = not_exercised(case, &connection.hello) {
-            self.decide(case, Verdict::NotExercised { reason });
+            self.decide(case, Played::without(Verdict::NotExercised { reason }));
             self.spares.borrow_mut().push(connection);
             return false;
         }
         match self.fly(case, &connection).await {
-            Ok(verdict) => {
-                self.decide(case, verdict);
+            Ok(played) => {
+                self.decide(case, played);
                 if let Some(fault) = connection.shutdown().await {
                     (self.emit)(Event::Fault(fault));
                 }
                 false
             }
-            Err(Faulted { fault, mut failure, connection: faulty }) => {
-                let faulty = faulty.unwrap_or_else(|| Rc::clone(&connection));
-                let fault = faulty.refine(fault).await;
-                failure.reason = fault.code().to_owned();
-                failure.told = fault.to_string();
-                failure.stderr = faulty.stderr();
-                faulty.kill().await;
-                self.note_silence(&fault, &failure.stderr);
-                self.decide(case, Verdict::Failed { failure });
-                connection.kill().await;
+            Err(faulted) => {
+                let failure = self.blamed(faulted, &connection).await;
+                let failure = match case.kind {
+                    CaseKind::Law(law) => self.shrink(case, law, failure).await,
+                    CaseKind::Fixture | CaseKind::Scenario => failure,
+                };
+                self.decide(case, Played::without(Verdict::Failed { failure }));
                 true
             }
+        }
+    }
+
+    /// The failure of a case that ran alone on a process that faulted. The process is ended.
+    async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Box<Failure> {
+        let Faulted { fault, mut failure, connection } = faulted;
+        let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
+        let fault = faulty.refine(fault).await;
+        failure.reason = fault.code().to_owned();
+        failure.told = fault.to_string();
+        failure.stderr = faulty.stderr();
+        faulty.kill().await;
+        self.note_silence(&fault, &failure.stderr);
+        shared.kill().await;
+        failure
+    }
+
+    /// A law that makes its process fault: looks for the smallest such input, each in a fresh process.
+    async fn shrink(&self, case: &Case, law: &Law, failure: Box<Failure>) -> Box<Failure> {
+        let left = Cell::new(FAULTS_WHILE_SHRINKING);
+        let play = async |example: &Case| {
+            if left.get() == 0 {
+                // The smallest so far has to do.
+                return Ok(Played::without(Verdict::Passed));
+            }
+            let Ok(connection) = self.start().await else {
+                left.set(0);
+                return Ok(Played::without(Verdict::Passed));
+            };
+            match self.play(example, &connection).await {
+                Ok(played) => {
+                    // Whatever else it does, it is not the fault that is looked for.
+                    let _fault = connection.shutdown().await;
+                    Ok(played)
+                }
+                Err(faulted) => {
+                    let silent = matches!(faulted.fault, Fault::NoAnswer { .. });
+                    left.set(if silent { 0 } else { left.get() - 1 });
+                    let failure = self.blamed(faulted, &connection).await;
+                    Ok(Played::without(Verdict::Failed { failure }))
+                }
+            }
+        };
+        match try_law(case, law, self.run.options.laws, play).await {
+            Ok(Played { verdict: Verdict::Failed { failure }, .. }) => failure,
+            _ => failure,
         }
     }
 

@@ -1,6 +1,7 @@
 //! From what happened to what holds, on made-up runs.
 
 use proofmark_protocol::HelloReply;
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
@@ -77,12 +78,13 @@ fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
     let results = all.iter().filter_map(|name| {
         let said = but.iter().find(|(case, _)| case == name);
         let verdict = said.map_or(Some(Verdict::Passed), |(_, verdict)| verdict.clone())?;
-        Some(CaseResult { case: (*name).to_owned(), verdict })
+        Some(CaseResult::new(name, verdict))
     });
     RunOutcome {
         subject: Some(hello(&["demo"])),
         results: results.collect(),
         faults: Vec::new(),
+        laws: LawOptions::default(),
         late: 0,
         interrupted: false,
     }
@@ -205,7 +207,7 @@ fn a_contract_whose_requirements_do_not_decide_is_not_certified() {
         *text = text.replace("level = \"must\"", "level = \"should\"");
     }
     let suite = load(files);
-    let passed = |case: &str| CaseResult { case: case.to_owned(), verdict: Verdict::Passed };
+    let passed = |case: &str| CaseResult::new(case, Verdict::Passed);
     let outcome = RunOutcome { results: vec![passed(BACK), passed(STORY)], ..run(&[]) };
     let contracts = outcome.judge(&suite);
     assert_eq!(contracts[0].requirements[0].verdict, RequirementVerdict::Holds);

@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use crate::case::{CallStep, Outcome};
 use crate::matcher::Difference;
+use crate::saved::Saved;
 use crate::subject::connection::Ask;
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Returned,
     Failed,
 }
 
 impl Kind {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Returned => "returns",
             Self::Failed => "fails",
@@ -22,14 +23,11 @@ impl Kind {
 }
 
 /// `{"value": …}` or `{"error": {…}}`; further members may come from a newer subject.
-pub(super) fn reply_of(reply: Value) -> Result<(Kind, Value), Value> {
-    let Value::Object(mut map) = reply else { return Err(reply) };
-    match (map.contains_key("value"), map.get("error").is_some_and(is_contract_error)) {
-        (true, false) if !map.contains_key("error") => {
-            Ok((Kind::Returned, map.remove("value").unwrap_or_default()))
-        }
-        (false, true) => Ok((Kind::Failed, map.remove("error").unwrap_or_default())),
-        _ => Err(Value::Object(map)),
+pub(crate) fn reply_of(reply: &Value) -> Option<(Kind, &Value)> {
+    match (reply.get("value"), reply.get("error")) {
+        (Some(value), None) => Some((Kind::Returned, value)),
+        (None, Some(error)) if is_contract_error(error) => Some((Kind::Failed, error)),
+        _ => None,
     }
 }
 
@@ -38,13 +36,18 @@ fn is_contract_error(error: &Value) -> bool {
 }
 
 /// The difference from the likeliest alternative: one of the same kind, if there is one.
-pub(super) fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<Difference> {
+pub(crate) fn differs(
+    expect: &[Outcome],
+    kind: Kind,
+    value: &Value,
+    saved: &Saved,
+) -> Option<Difference> {
     let mut first = None;
     for outcome in expect {
         let difference = match (outcome, kind) {
             (Outcome::Returns(pattern), Kind::Returned)
             | (Outcome::Fails(pattern), Kind::Failed) => {
-                let difference = pattern.difference(value)?;
+                let difference = pattern.difference_given(saved, value)?;
                 first = Some(difference);
                 continue;
             }
@@ -64,21 +67,25 @@ pub(super) fn differs(expect: &[Outcome], kind: Kind, value: &Value) -> Option<D
     first
 }
 
-pub(super) fn expectation(expect: &[Outcome]) -> Value {
+pub(crate) fn expectation(expect: &[Outcome]) -> Value {
     match expect {
         [only] => only.to_value(),
         several => json!({"either": several.iter().map(Outcome::to_value).collect::<Vec<_>>()}),
     }
 }
 
-pub(super) fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value, Difference)> {
+pub(crate) fn asks_differ(
+    call: &CallStep,
+    asks: &[Ask],
+    saved: &Saved,
+) -> Option<(Value, Value, Difference)> {
     let got: Vec<Value> = asks
         .iter()
         .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
         .collect();
     let mut difference =
         call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
-            let mut difference = pattern.difference(ask)?;
+            let mut difference = pattern.difference_given(saved, ask)?;
             difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
             Some(difference)
         });
@@ -97,7 +104,7 @@ pub(super) fn asks_differ(call: &CallStep, asks: &[Ask]) -> Option<(Value, Value
 }
 
 /// Changes every string of a value.
-pub(super) fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
+pub(crate) fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
     match value {
         Value::String(text) => change(text),
         Value::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
@@ -106,12 +113,23 @@ pub(super) fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
     }
 }
 
+/// So many bytes of a value are kept.
+const MOST: usize = 16 * 1024;
+
 /// A value that is kept until the end of the run, cut if it is large: a subject may answer anything.
-pub(super) fn bounded(value: Value) -> Value {
-    const MOST: usize = 16 * 1024;
+pub(crate) fn bounded(value: Value) -> Value {
     if !is_larger(&value, &mut { MOST }) {
         return value;
     }
+    cut(&value)
+}
+
+/// The same of a value that somebody else needs.
+pub(crate) fn bounded_copy(value: &Value) -> Value {
+    if is_larger(value, &mut { MOST }) { cut(value) } else { value.clone() }
+}
+
+fn cut(value: &Value) -> Value {
     let text = value.to_string();
     let head: String = text.chars().take(MOST / 4).collect();
     Value::from(format!("{head}… ({} bytes in all)", text.len()))

@@ -8,21 +8,23 @@ use serde_json::Value;
 
 use crate::case::{FileExpected, FileGiven};
 use crate::matcher::Difference;
+use crate::transcript::FileSeen;
 
 /// A file that is not as expected.
-pub(super) struct FileDifference {
-    pub(super) expected: Value,
-    pub(super) got: Value,
-    pub(super) difference: Difference,
+pub(crate) struct FileDifference {
+    pub(crate) expected: Value,
+    pub(crate) got: Value,
+    pub(crate) difference: Difference,
 }
 
-pub(super) fn write(
+pub(crate) fn write(
     workspace: &TempWorkspace,
     files: &BTreeMap<String, FileGiven>,
 ) -> Result<(), SageError> {
     for (path, given) in files {
         match given {
             FileGiven::Text(text) => workspace.file(path, text)?,
+            FileGiven::Bytes(bytes) => workspace.file(path, bytes)?,
             FileGiven::Symlink(target) => workspace.symlink(path, target)?,
             FileGiven::Folder => workspace.folder(path)?,
         }
@@ -30,36 +32,39 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The first file that is not as expected.
-pub(super) fn check(
+/// What there is of the files that a step speaks of.
+pub(crate) fn look(
     workspace: &TempWorkspace,
-    files: &BTreeMap<String, FileExpected>,
-) -> Option<FileDifference> {
-    files.iter().find_map(|(path, expected)| differ(path, expected, &read(workspace, path)))
+    expected: &BTreeMap<String, FileExpected>,
+) -> BTreeMap<String, FileSeen> {
+    expected.keys().map(|path| (path.clone(), read(workspace, path))).collect()
 }
 
-enum Found {
-    Nothing,
-    Text(String),
-    /// There, but no text file that can be read; why.
-    Other(String),
-}
-
-fn read(workspace: &TempWorkspace, path: &str) -> Found {
+fn read(workspace: &TempWorkspace, path: &str) -> FileSeen {
     match workspace.exists(path) {
-        Ok(false) => Found::Nothing,
+        Ok(false) => FileSeen::Nothing,
         Ok(true) => workspace
             .read(path)
-            .map_or_else(|fault| Found::Other(fault.message().to_owned()), Found::Text),
-        Err(fault) => Found::Other(fault.message().to_owned()),
+            .map_or_else(|fault| FileSeen::Other(fault.message().to_owned()), FileSeen::Text),
+        Err(fault) => FileSeen::Other(fault.message().to_owned()),
     }
 }
 
-fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDifference> {
+/// The first file that is not as expected.
+pub(crate) fn check(
+    expected: &BTreeMap<String, FileExpected>,
+    seen: &BTreeMap<String, FileSeen>,
+) -> Option<FileDifference> {
+    expected.iter().find_map(|(path, expected)| {
+        differ(path, expected, seen.get(path).unwrap_or(&FileSeen::Nothing))
+    })
+}
+
+fn differ(path: &str, expected: &FileExpected, found: &FileSeen) -> Option<FileDifference> {
     let got = match found {
-        Found::Nothing => Value::Null,
-        Found::Text(text) => Value::from(text.as_str()),
-        Found::Other(told) => Value::from(told.as_str()),
+        FileSeen::Nothing => Value::Null,
+        FileSeen::Text(text) => Value::from(text.as_str()),
+        FileSeen::Other(told) => Value::from(told.as_str()),
     };
     let differs = |wanted: Value, place: String, expected: String, have: String| {
         Some(FileDifference {
@@ -69,16 +74,16 @@ fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDiff
         })
     };
     match (expected, found) {
-        (FileExpected::Absent, Found::Nothing) => None,
+        (FileExpected::Absent, FileSeen::Nothing) => None,
         (FileExpected::Absent, _) => {
             differs(Value::Null, path.to_owned(), "no such file".to_owned(), "a file".to_owned())
         }
-        (FileExpected::Text(text), Found::Text(have)) if text == have => None,
-        (FileExpected::Text(text), Found::Text(have)) => {
+        (FileExpected::Text(text), FileSeen::Text(have)) if text == have => None,
+        (FileExpected::Text(text), FileSeen::Text(have)) => {
             let (place, want, have) = first_difference(path, text, have);
             differs(Value::from(text.as_str()), place, want, have)
         }
-        (FileExpected::Lines { prefix, ndjson }, Found::Text(have)) => {
+        (FileExpected::Lines { prefix, ndjson }, FileSeen::Text(have)) => {
             if let Some(prefix) =
                 prefix.as_ref().filter(|prefix| !have.starts_with(prefix.as_str()))
             {
@@ -116,8 +121,8 @@ fn differ(path: &str, expected: &FileExpected, found: &Found) -> Option<FileDiff
         }
         (FileExpected::Text(_) | FileExpected::Lines { .. }, _) => {
             let told = match found {
-                Found::Other(told) => told.clone(),
-                Found::Nothing | Found::Text(_) => "no such file".to_owned(),
+                FileSeen::Other(told) => told.clone(),
+                FileSeen::Nothing | FileSeen::Text(_) => "no such file".to_owned(),
             };
             differs(Value::from("a text file"), path.to_owned(), "a text file".to_owned(), told)
         }

@@ -1,0 +1,207 @@
+//! From a case and what was seen of it to its verdict. Nothing here talks to a subject.
+
+use std::borrow::Cow;
+
+use proofmark_protocol::RpcError;
+use serde_json::{Value, json};
+
+use crate::case::{Action, CallStep, Case, Step};
+use crate::files;
+use crate::outcome::{asks_differ, bounded, bounded_copy, differs, expectation, reply_of};
+use crate::saved::Saved;
+use crate::subject::connection::Ask;
+use crate::transcript::{Answered, Ending, Seen, Transcript};
+use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
+
+/// Judges a case again by what was seen of it.
+pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
+    let mut judge = Judge::new(case);
+    let judged = case
+        .steps
+        .iter()
+        .zip(&transcript.steps)
+        .try_for_each(|(step, seen)| judge.step(step, seen))
+        .and_then(|()| judge.missing(transcript.steps.len()))
+        .and_then(|()| judge.end(&transcript.end));
+    match judged {
+        Ok(()) => Verdict::Passed,
+        Err(failure) => Verdict::Failed { failure: judge.explained(failure) },
+    }
+}
+
+/// The judgement of one case, step by step. The first difference ends it.
+#[derive(Clone)]
+pub struct Judge<'a> {
+    case: &'a Case,
+    saved: Saved,
+    exchanges: Vec<(&'a CallStep, Value)>,
+    asks: Vec<Ask>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(case: &'a Case) -> Self {
+        Self { case, saved: Saved::default(), exchanges: Vec::new(), asks: Vec::new() }
+    }
+
+    /// The arguments of a call, with earlier answers in place.
+    pub(crate) fn args(
+        &self,
+        step: &Step,
+        call: &'a CallStep,
+    ) -> Result<Cow<'a, Value>, Box<Failure>> {
+        self.saved.fill(&call.args).map_err(|reference| {
+            let told =
+                format!("the call needs `{reference}`, which the earlier answer does not have");
+            Box::new(Failure { call: Some(seen_call(call)), ..at_step(step, "difference", told) })
+        })
+    }
+
+    /// Holds one step against what was seen of it.
+    pub fn step(&mut self, step: &'a Step, seen: &Seen) -> Result<(), Box<Failure>> {
+        match (&step.action, seen) {
+            (Action::Call(call), Seen::Calls(answers)) if answers.len() == 1 => {
+                self.call(step, call, &answers[0], true)
+            }
+            (Action::Together(calls), Seen::Calls(answers)) if answers.len() == calls.len() => {
+                calls
+                    .iter()
+                    .zip(answers)
+                    .try_for_each(|(call, answer)| self.call(step, call, answer, false))
+            }
+            (Action::Leaves(expected), Seen::Files(found)) => match files::check(expected, found) {
+                Some(file) => Err(Box::new(Failure {
+                    expected: Some(file.expected),
+                    got: Some(file.got),
+                    difference: Some(file.difference),
+                    ..at_step(step, "difference", "a file is not as expected".to_owned())
+                })),
+                None => Ok(()),
+            },
+            (Action::Kill { .. } | Action::Write(_), Seen::Nothing) => Ok(()),
+            _ => Err(Box::new(at_step(
+                step,
+                "incomplete",
+                "what was seen does not belong to this step".to_owned(),
+            ))),
+        }
+    }
+
+    /// Steps of which nothing was seen did not take place, and that is no pass.
+    fn missing(&self, seen: usize) -> Result<(), Box<Failure>> {
+        match self.case.steps.get(seen) {
+            Some(step) => {
+                Err(Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn call(
+        &mut self,
+        step: &Step,
+        call: &'a CallStep,
+        answer: &Answered,
+        alone: bool,
+    ) -> Result<(), Box<Failure>> {
+        let of_call =
+            |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
+        let reply = match &answer.reply {
+            Ok(reply) => reply,
+            Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
+                let told = format!("the adapter does not implement it: {error}");
+                return Err(Box::new(of_call("not-implemented", told)));
+            }
+            Err(error) => {
+                let told = format!("the adapter broke instead of answering: {error}");
+                return Err(Box::new(of_call("adapter-error", told)));
+            }
+        };
+        let Some((kind, value)) = reply_of(reply) else {
+            let told =
+                "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}";
+            return Err(Box::new(Failure {
+                got: Some(bounded(reply.clone())),
+                ..of_call("bad-answer", told.to_owned())
+            }));
+        };
+        let outcome = || json!({ kind.word(): bounded_copy(value) });
+        self.asks.extend(answer.asks.iter().cloned());
+        if let Some(difference) = differs(&call.expect, kind, value, &self.saved) {
+            return Err(Box::new(Failure {
+                expected: Some(expectation(&call.expect)),
+                got: Some(outcome()),
+                difference: Some(difference),
+                ..of_call("difference", "the outcome is not as expected".to_owned())
+            }));
+        }
+        self.exchanges.push((call, outcome()));
+        if let Some(name) = &call.saved_as {
+            self.saved.keep(name, value.clone());
+        }
+        match asks_differ(call, &answer.asks, &self.saved).filter(|_| alone) {
+            Some((expected, got, difference)) => Err(Box::new(Failure {
+                expected: Some(expected),
+                got: Some(got),
+                difference: Some(difference),
+                ..of_call("difference", "the calls of fakes are not as expected".to_owned())
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// Calls of fakes belong to a single call, which says what they must be; none is left for the end.
+    pub fn end(&mut self, end: &Ending) -> Result<(), Box<Failure>> {
+        self.asks.extend(end.asks.iter().cloned());
+        let whole = |reason, told| Err(Box::new(Failure::new(reason, told, &self.case.at)));
+        match (&end.refused, end.asks.first()) {
+            (Some(told), _) => {
+                whole("adapter-error", format!("the adapter refused `close`: {told}"))
+            }
+            (None, Some(ask)) => {
+                let told = format!(
+                    "`{}.{}` was called when no call could ask for it",
+                    ask.fake, ask.method
+                );
+                whole("difference", told)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Notes calls of fakes that came when a process faulted.
+    pub(crate) fn note_asks(&mut self, asks: Vec<Ask>) {
+        self.asks.extend(asks);
+    }
+
+    /// Adds what happened before.
+    pub(crate) fn explained(&self, mut failure: Box<Failure>) -> Box<Failure> {
+        let exchange = |(call, outcome): &(&CallStep, Value)| Exchange {
+            call: seen_call(call),
+            outcome: outcome.clone(),
+        };
+        failure.transcript = self.exchanges.iter().map(exchange).collect();
+        failure.asks = self.asks.iter().take(SHOWN_ASKS).cloned().collect();
+        for ask in &mut failure.asks {
+            ask.args = bounded(std::mem::take(&mut ask.args));
+        }
+        failure
+    }
+}
+
+/// So many calls of fakes are kept with a failure.
+const SHOWN_ASKS: usize = 100;
+
+pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
+    let CallStep { operation, args, process, session, .. } = call;
+    CallSeen {
+        operation: operation.clone(),
+        args: args.clone(),
+        process: process.clone(),
+        session: session.clone(),
+    }
+}
+
+/// A failure of one step.
+pub(crate) fn at_step(step: &Step, reason: &str, told: String) -> Failure {
+    Failure { words: step.words.clone(), ..Failure::new(reason, told, &step.at) }
+}

@@ -1,0 +1,154 @@
+//! Laws: promises that hold for all inputs, tried with generated ones.
+//!
+//! A law makes fixture cases out of random numbers. Each runs on the same road as a case that a person
+//! wrote, so a failing one, shrunk, *is* a fixture case that can be kept. The same seed makes the same
+//! cases on every machine.
+
+mod chronicle;
+mod errors;
+mod utils;
+mod values;
+
+use std::collections::BTreeMap;
+
+use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::case::{Case, CaseKind, Given, Origin};
+use crate::ledger::Contract;
+use crate::load::fixture;
+use crate::problem::Location;
+
+/// The topic that laws stand under.
+const TOPIC: &str = "laws";
+
+/// One law.
+#[derive(Debug)]
+pub struct Law {
+    /// `key-order-does-not-count`.
+    pub name: &'static str,
+    pub contract: &'static str,
+    pub why: &'static str,
+    pub shows: &'static [&'static str],
+    /// Where what it expects comes from.
+    pub origin: &'static str,
+    /// What it calls.
+    pub operations: &'static [&'static str],
+    /// Makes the `given`, `steps` and `leaves` of a fixture case.
+    pub(crate) inputs: fn() -> BoxedStrategy<Value>,
+}
+
+/// How laws are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LawOptions {
+    pub seed: u64,
+    /// So many inputs for each law.
+    pub cases: u32,
+}
+
+impl Default for LawOptions {
+    fn default() -> Self {
+        Self { seed: 0, cases: 100 }
+    }
+}
+
+/// An input that can be made smaller.
+pub(crate) struct Input(Box<dyn ValueTree<Value = Value>>);
+
+impl Input {
+    pub(crate) fn current(&self) -> Value {
+        self.0.current()
+    }
+
+    /// Makes it smaller. Without effect if it cannot be.
+    pub(crate) fn simplify(&mut self) -> bool {
+        self.0.simplify()
+    }
+
+    /// Takes back part of the last simplification.
+    pub(crate) fn complicate(&mut self) -> bool {
+        self.0.complicate()
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Law> {
+    utils::LAWS.iter().chain(errors::LAWS).chain(chronicle::LAWS)
+}
+
+impl Law {
+    /// The inputs of one run, in order.
+    pub(crate) fn inputs(&self, options: LawOptions) -> impl Iterator<Item = Input> + use<> {
+        // Each law has a tape of its own, so that adding one changes no other.
+        let tape = Sha256::digest(format!("{}/{}/{}", options.seed, self.contract, self.name));
+        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &tape);
+        let mut runner = TestRunner::new_with_rng(Config::default(), random);
+        let inputs = (self.inputs)();
+        (0..options.cases).filter_map(move |_| {
+            // No strategy here rejects so much that none is left.
+            inputs.new_tree(&mut runner).ok().map(|tree| Input(Box::new(tree)))
+        })
+    }
+
+    /// The input as a fixture case: the text of its file.
+    pub(crate) fn fixture(&self, input: &Value) -> Value {
+        let digest = hex::encode(Sha256::digest(input.to_string()));
+        let mut case = json!({
+            "id": format!("found/{}-{}", self.name, &digest[..8]),
+            "why": self.why,
+            "shows": self.shows,
+            "origin": self.origin,
+        });
+        if let (Value::Object(case), Value::Object(input)) = (&mut case, input) {
+            case.extend(input.clone());
+        }
+        json!({ "contract": self.contract, "topic": "found", "cases": [case] })
+    }
+
+    /// The input as a case that can be run.
+    pub(crate) fn example(&self, input: &Value) -> Result<Case, String> {
+        let text = self.fixture(input).to_string();
+        let read = fixture::parse("found.json", self.contract, &text);
+        let problem = |problems: Vec<crate::Problem>| {
+            problems.first().map_or_else(String::new, ToString::to_string)
+        };
+        let mut cases = read.map_err(problem)?;
+        cases.pop().ok_or_else(|| "a law made no case".to_owned())
+    }
+
+    /// The first cases that a run with these options tries.
+    pub fn examples(&self, options: LawOptions) -> Result<Vec<Case>, String> {
+        self.inputs(options).map(|input| self.example(&input.current())).collect()
+    }
+}
+
+/// The laws of these contracts, as far as their ledgers have the operations and requirements.
+pub(crate) fn cases(contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
+    let applies = |law: &&Law| {
+        contracts.get(law.contract).is_some_and(|contract| {
+            law.shows.iter().all(|id| contract.requirement(id).is_some())
+                && law
+                    .operations
+                    .iter()
+                    .all(|name| contract.operations.iter().any(|own| own == name))
+        })
+    };
+    all().filter(applies).map(case).collect()
+}
+
+fn case(law: &'static Law) -> Case {
+    Case {
+        name: format!("{}/{TOPIC}/{}", law.contract, law.name),
+        aliases: Vec::new(),
+        contract: law.contract.to_owned(),
+        kind: CaseKind::Law(law),
+        why: law.why.to_owned(),
+        shows: law.shows.iter().map(|id| (*id).to_owned()).collect(),
+        origin: Origin::parse(law.origin).unwrap_or(Origin::Contract),
+        needs: Vec::new(),
+        given: Given::default(),
+        steps: Vec::new(),
+        at: Location { file: format!("law {}", law.name), line: 0 },
+    }
+}

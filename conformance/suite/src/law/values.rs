@@ -1,0 +1,124 @@
+//! Inputs: any JSON that the contracts speak of.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use serde_json::{Map, Number, Value};
+use sha2::{Digest as _, Sha256};
+
+/// Characters that JSON, ECMAScript or Unicode treat in a way of their own.
+const ODD: &[char] = &[
+    '"',
+    '\\',
+    '/',
+    '\0',
+    '\u{1}',
+    '\u{8}',
+    '\t',
+    '\n',
+    '\u{c}',
+    '\r',
+    '\u{1f}',
+    ' ',
+    '\u{7f}',
+    '\u{80}',
+    '\u{85}',
+    'é',
+    'e',
+    '\u{301}',
+    'ß',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{e000}',
+    '\u{feff}',
+    '\u{fffd}',
+    '\u{ffff}',
+    '😀',
+    '\u{10ffff}',
+];
+
+/// Any text.
+pub(super) fn text() -> impl Strategy<Value = String> {
+    let letter = prop_oneof![
+        4 => proptest::char::range('a', 'z'),
+        2 => proptest::sample::select(ODD),
+        1 => any::<char>(),
+    ];
+    proptest::collection::vec(letter, 0..12).prop_map(String::from_iter)
+}
+
+/// A name of a member. ASCII, since the order of other keys is an interpretation.
+pub(super) fn key() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "[a-zA-Z0-9_ .\"\\\\-]{0,6}",
+        1 => proptest::sample::select(vec!["__proto__", "constructor", "10", "9", "toString"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+fn number() -> impl Strategy<Value = Number> {
+    const SAFE: i64 = 1 << 53;
+    let double = |number: f64| Number::from_f64(number).unwrap_or_else(|| Number::from(0));
+    prop_oneof![
+        (-1000..1000_i64).prop_map(Number::from),
+        (-SAFE..=SAFE).prop_map(Number::from),
+        (-1000.0..1000.0_f64).prop_map(double),
+        // Any double at all, by its bits.
+        any::<u64>().prop_map(move |bits| double(f64::from_bits(bits))),
+    ]
+}
+
+/// Any JSON value, of moderate size and depth.
+pub(super) fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        number().prop_map(Value::Number),
+        text().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 32, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+            members(inner, 0..6).prop_map(Value::Object),
+        ]
+    })
+}
+
+/// An object's members, in any order.
+pub(super) fn members(
+    value: impl Strategy<Value = Value>,
+    count: std::ops::Range<usize>,
+) -> impl Strategy<Value = Map<String, Value>> {
+    proptest::collection::vec((key(), value), count).prop_map(Map::from_iter)
+}
+
+/// The same value with the members of every object in another order.
+pub(super) fn shuffled(value: &Value, seed: u64) -> Value {
+    fn shuffle(value: &Value, random: &mut ChaCha8Rng) -> Value {
+        match value {
+            Value::Array(items) => items.iter().map(|item| shuffle(item, random)).collect(),
+            Value::Object(map) => {
+                let mut members: Vec<(String, Value)> =
+                    map.iter().map(|(key, value)| (key.clone(), shuffle(value, random))).collect();
+                members.sort_by_cached_key(|_| random.next_u64());
+                Value::Object(members.into_iter().collect())
+            }
+            scalar => scalar.clone(),
+        }
+    }
+    shuffle(value, &mut ChaCha8Rng::seed_from_u64(seed))
+}
+
+/// Canonical JSON by a program that is not ours.
+pub(super) fn canonical(value: &Value) -> String {
+    serde_json_canonicalizer::to_string(value).expect("it is finite JSON with text keys")
+}
+
+pub(super) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
+/// So that nothing inside is taken for a matcher.
+pub(super) fn literal(value: Value) -> Value {
+    serde_json::json!({ "$literal": value })
+}
