@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use proofmark_selftest::mutants::MutantError;
 use proofmark_suite::run::RunError;
 use proofmark_suite::select::SelectError;
 use proofmark_suite::{Problem, SourceError};
@@ -40,6 +41,8 @@ pub(crate) enum Failed {
     Selection(#[from] SelectError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(transparent)]
+    Mutants(#[from] MutantError),
     #[error("{0}")]
     Usage(String),
     #[error("what was found cannot be saved to `{}`: {fault}", path.display())]

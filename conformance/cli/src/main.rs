@@ -6,6 +6,7 @@ mod found;
 mod lint;
 mod list;
 mod run;
+mod selftest;
 mod show;
 mod subject;
 
@@ -33,6 +34,7 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
 }
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {
             drop(out);

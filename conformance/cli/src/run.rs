@@ -137,7 +137,7 @@ impl SubjectChoice {
     }
 
     /// The reference is this same program, driven as a process like any other.
-    fn command(&self) -> Result<SubjectCommand, Failed> {
+    pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
         match (self.command.split_first(), self.built_in) {
             (Some(_), Some(_)) => Err(Failed::Usage(
                 "give either `reference` or a command after `--`, not both".to_owned(),
@@ -308,7 +308,7 @@ impl Report<'_> {
 }
 
 /// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.
-fn cancel_on_signal(cancel: Cancel) {
+pub(crate) fn cancel_on_signal(cancel: Cancel) {
     let wait = async move {
         let interrupted = tokio::signal::ctrl_c();
         #[cfg(unix)]

@@ -364,6 +364,7 @@ fn the_report_for_programs() {
         json!({
             "proofmark": "…",
             "suite": {"digest": "…", "cases": 5},
+            "laws": {"seed": 0, "cases": 100},
             "subject": {"protocol": 1, "name": "made-up", "version": "1.2.3", "language": "none", "contracts": ["demo"]},
             "holds": false,
             "interrupted": false,

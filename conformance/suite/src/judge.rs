@@ -30,7 +30,6 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
 }
 
 /// The judgement of one case, step by step. The first difference ends it.
-#[derive(Clone)]
 pub struct Judge<'a> {
     case: &'a Case,
     saved: Saved,
@@ -41,6 +40,11 @@ pub struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub fn new(case: &'a Case) -> Self {
         Self { case, saved: Saved::default(), exchanges: Vec::new(), asks: Vec::new() }
+    }
+
+    /// A judgement that goes on from here on its own, without the story so far.
+    pub fn fork(&self) -> Self {
+        Self { saved: self.saved.clone(), ..Self::new(self.case) }
     }
 
     /// The arguments of a call, with earlier answers in place.
@@ -117,8 +121,7 @@ impl<'a> Judge<'a> {
             }
         };
         let Some((kind, value)) = reply_of(reply) else {
-            let told =
-                "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, …}}";
+            let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
             return Err(Box::new(Failure {
                 got: Some(bounded(reply.clone())),
                 ..of_call("bad-answer", told.to_owned())

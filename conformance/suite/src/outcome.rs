@@ -31,8 +31,10 @@ pub(crate) fn reply_of(reply: &Value) -> Option<(Kind, &Value)> {
     }
 }
 
+/// What every typed error has, whatever else the contract says of it.
 fn is_contract_error(error: &Value) -> bool {
-    error.get("code").is_some_and(Value::is_string)
+    let is_text = |key| error.get(key).is_some_and(Value::is_string);
+    is_text("code") && is_text("message") && error.get("name").is_none_or(Value::is_string)
 }
 
 /// The difference from the likeliest alternative: one of the same kind, if there is one.

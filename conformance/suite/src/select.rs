@@ -1,6 +1,7 @@
 //! Which cases a run executes.
 
 use globset::{GlobBuilder, GlobMatcher};
+use sha2::{Digest as _, Sha256};
 
 use crate::case::Case;
 use crate::problem::{did_you_mean, nearest};
@@ -101,5 +102,27 @@ fn known<'a, I: Iterator<Item = &'a str>>(
             Err(SelectError::Unknown { kind, name: name.clone(), nearest })
         }
         None => Ok(()),
+    }
+}
+
+/// One of several disjoint parts that are the whole together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    index: u64,
+    count: u64,
+}
+
+impl Shard {
+    /// All parts, when there are so many.
+    pub fn all(count: u64) -> impl Iterator<Item = Self> {
+        (0..count).map(move |index| Self { index, count })
+    }
+
+    /// A case's part depends on its name alone, so that a new case moves no other.
+    pub fn picks(&self, case: &Case) -> bool {
+        let digest = Sha256::digest(case.name.as_bytes());
+        let number = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        number % self.count == self.index
     }
 }

@@ -30,6 +30,10 @@ impl CaseResult {
     pub fn new(case: &str, verdict: Verdict) -> Self {
         Self { case: case.to_owned(), verdict, transcript: None }
     }
+
+    pub fn passed(&self) -> bool {
+        self.verdict == Verdict::Passed
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -203,6 +207,27 @@ impl RunOutcome {
             && !self.interrupted
             && !self.results.is_empty()
             && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+    }
+
+    /// The outcomes of disjoint parts as one. A subject that introduced itself in two ways has a fault.
+    pub fn merged(parts: Vec<Self>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next()?;
+        for part in parts {
+            if let (Some(first), Some(other)) = (&whole.subject, &part.subject)
+                && first != other
+            {
+                whole.faults.push(Fault::two_faces(first, other));
+            }
+            whole.subject = whole.subject.or(part.subject);
+            whole.results.extend(part.results);
+            whole.faults.extend(part.faults);
+            whole.late += part.late;
+            whole.interrupted |= part.interrupted;
+        }
+        whole.results.sort_by(|a, b| a.case.cmp(&b.case));
+        Fault::settle(&mut whole.faults);
+        Some(whole)
     }
 
     /// Claimed contracts that this suite does not have, and so cannot certify.

@@ -3,9 +3,12 @@
 //! Comparison is of canonical JSON: key order and `1` against `1.0` do not count, everything else does.
 
 mod compile;
+mod freedom;
 
 use regex::Regex;
 use serde_json::{Map, Value};
+
+pub use self::freedom::{Change, Segment, Touch, changes};
 
 use self::compile::{Place, compile, members};
 use crate::saved::Saved;

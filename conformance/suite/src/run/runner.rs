@@ -218,8 +218,7 @@ impl Tally {
                 None => self.subject = Some(*hello),
                 Some(first) if *first == *hello => {}
                 Some(first) => {
-                    let told = format!("{} and {}", shown(first), shown(&hello));
-                    self.faults.push(Fault::TwoFaces { told });
+                    self.faults.push(Fault::two_faces(first, &hello));
                 }
             },
             Event::Case(result) => {
@@ -242,8 +241,7 @@ impl Tally {
         if let Some(reason) = harness {
             return Err(RunError::NoWorkspace(reason.clone()));
         }
-        self.faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
-        self.faults.dedup_by_key(|fault| fault.to_string());
+        Fault::settle(&mut self.faults);
         Ok(RunOutcome {
             subject: self.subject,
             results: self.results.into_values().collect(),
@@ -253,8 +251,4 @@ impl Tally {
             interrupted,
         })
     }
-}
-
-fn shown(hello: &HelloReply) -> String {
-    serde_json::to_string(hello).unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitStatus;
 
-use proofmark_protocol::{FrameError, MessageError, PROTOCOL};
+use proofmark_protocol::{FrameError, HelloReply, MessageError, PROTOCOL};
 
 /// A fault of the subject's process or wire. It is never read as a legal rejection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +98,17 @@ impl Fault {
             Self::OnlyTogether { .. } => "only-together",
             Self::GaveUp { .. } => "gave-up",
         }
+    }
+
+    pub(crate) fn two_faces(first: &HelloReply, other: &HelloReply) -> Self {
+        let shown = |hello| serde_json::to_string(hello).unwrap_or_default();
+        Self::TwoFaces { told: format!("{} and {}", shown(first), shown(other)) }
+    }
+
+    /// Each fault once, in an order that does not depend on when it came.
+    pub(crate) fn settle(faults: &mut Vec<Self>) {
+        faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
+        faults.dedup_by_key(|fault| fault.to_string());
     }
 
     pub(super) fn of_frame(fault: &FrameError, during: &str) -> Self {

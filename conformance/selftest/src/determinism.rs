@@ -1,0 +1,158 @@
+//! The same subject and the same suite give the same report, whatever the order, the number of workers,
+//! the window and the division into shards.
+
+use std::time::Duration;
+
+use proofmark_suite::Suite;
+use proofmark_suite::case::Case;
+use proofmark_suite::run::{Cancel, RunError, RunOptions, run};
+use proofmark_suite::select::Shard;
+use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::verdict::RunOutcome;
+use serde::Serialize;
+use serde_json::Value;
+
+/// One way to run the suite.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    told: &'static str,
+    shuffle: Option<u64>,
+    jobs: usize,
+    window: usize,
+    shards: u64,
+}
+
+const FORWARDS: Way =
+    Way { told: "forwards, one worker", shuffle: None, jobs: 1, window: 32, shards: 1 };
+
+/// The first is what the others are held against.
+const WAYS: &[Way] = &[
+    FORWARDS,
+    Way { told: "forwards again", ..FORWARDS },
+    Way { told: "one case at a time", window: 1, ..FORWARDS },
+    Way { told: "two workers", jobs: 2, ..FORWARDS },
+    Way { told: "eight workers", jobs: 8, ..FORWARDS },
+    Way { told: "shuffled with seed 1", shuffle: Some(1), ..FORWARDS },
+    Way { told: "shuffled with seed 2, two workers", shuffle: Some(2), jobs: 2, ..FORWARDS },
+    Way {
+        told: "shuffled with seed 3, four workers, window 3",
+        shuffle: Some(3),
+        jobs: 4,
+        window: 3,
+        ..FORWARDS
+    },
+    Way { told: "shuffled with seed 4, window 500", shuffle: Some(4), window: 500, ..FORWARDS },
+    Way { told: "in two shards", shards: 2, jobs: 2, ..FORWARDS },
+    Way {
+        told: "in five shards, shuffled with seed 5",
+        shards: 5,
+        shuffle: Some(5),
+        jobs: 2,
+        ..FORWARDS
+    },
+];
+
+/// What the runs of one subject had in common.
+#[derive(Debug, Serialize)]
+pub struct Determinism {
+    pub subject: String,
+    /// How many runs were made.
+    pub runs: usize,
+    /// The size of the report that they share.
+    pub bytes: usize,
+    /// How many cases failed in it; a report of passes alone would prove little.
+    pub failing: usize,
+    /// The ways whose report was another, and where it first parts from the first one.
+    pub differing: Vec<Differing>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Differing {
+    pub way: &'static str,
+    pub first: String,
+    pub other: String,
+}
+
+/// Runs the suite in every way and compares the reports, byte for byte.
+pub fn check(
+    suite: &Suite,
+    command: &SubjectCommand,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<Determinism, RunError> {
+    let reports = in_pairs(WAYS, |way| report(suite, command, options, *way, cancel));
+    let mut reports = reports.into_iter().zip(WAYS);
+    let Some((first, _)) = reports.next() else { unreachable!("there are ways") };
+    let (first, failing) = first?;
+    let mut differing = Vec::new();
+    for (other, way) in reports {
+        let (other, _) = other?;
+        if other != first {
+            let (first, other) = first_difference(&first, &other);
+            differing.push(Differing { way: way.told, first, other });
+        }
+    }
+    Ok(Determinism {
+        subject: command.shown.clone(),
+        runs: WAYS.len(),
+        bytes: first.len(),
+        failing,
+        differing,
+    })
+}
+
+/// Two at a time: a run waits more than it works.
+fn in_pairs<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    items
+        .chunks(2)
+        .flat_map(|pair| {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = pair.iter().map(|item| scope.spawn(|| work(item))).collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, O>| {
+                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                };
+                threads.into_iter().map(join).collect::<Vec<_>>()
+            })
+        })
+        .collect()
+}
+
+/// The report without what may differ, and how many cases failed.
+fn report(
+    suite: &Suite,
+    command: &SubjectCommand,
+    options: &RunOptions,
+    way: Way,
+    cancel: &Cancel,
+) -> Result<(String, usize), RunError> {
+    let options =
+        RunOptions { shuffle: way.shuffle, jobs: way.jobs, window: way.window, ..options.clone() };
+    let mut parts = Vec::new();
+    for shard in Shard::all(way.shards) {
+        let cases: Vec<&Case> = suite.cases.iter().filter(|case| shard.picks(case)).collect();
+        if !cases.is_empty() {
+            parts.push(run(suite, cases, command, &options, cancel, |_| ())?);
+        }
+    }
+    let Some(outcome) = RunOutcome::merged(parts) else { return Ok((String::new(), 0)) };
+    let holds = outcome.all_passed();
+    let failing = outcome.results.iter().filter(|result| !result.passed()).count();
+    let contracts = outcome.judge(suite);
+    let mut report =
+        proofmark_report::json::report(suite, &outcome, &contracts, holds, Duration::ZERO);
+    if let Value::Object(report) = &mut report {
+        report.shift_remove("timing");
+    }
+    Ok((format!("{report:#}"), failing))
+}
+
+/// The first line in which two reports differ.
+fn first_difference(first: &str, other: &str) -> (String, String) {
+    let mut lines = first.lines().zip(other.lines());
+    match lines.find(|(first, other)| first != other) {
+        Some((first, other)) => (first.trim().to_owned(), other.trim().to_owned()),
+        None => {
+            (format!("{} lines", first.lines().count()), format!("{} lines", other.lines().count()))
+        }
+    }
+}

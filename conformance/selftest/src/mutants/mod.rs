@@ -1,0 +1,218 @@
+//! Response mutants: what was seen of a subject that passes, with one thing changed at a time. Every
+//! change must turn the pass into a failure, unless the case itself says that the place is free.
+//!
+//! A verdict is a function of the case and its transcript, so a mutant needs no second run of the
+//! subject: the changed transcript is judged in its place, by the same code.
+
+mod seen;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofmark_suite::Suite;
+use proofmark_suite::case::{Case, CaseKind};
+use proofmark_suite::judge::Judge;
+use proofmark_suite::law::LawOptions;
+use proofmark_suite::run::{Cancel, RunError, RunOptions, run};
+use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::transcript::Transcript;
+use proofmark_suite::verdict::Verdict;
+use serde::Serialize;
+
+/// So many generated cases of each law are mutated.
+const EXAMPLES_OF_A_LAW: u32 = 3;
+
+/// What became of the mutants of all cases.
+#[derive(Debug, Default, Serialize)]
+pub struct MutantReport {
+    pub contracts: BTreeMap<String, Tally>,
+    /// Mutants that nobody noticed, where nothing says that they are free.
+    pub survivors: Vec<Survivor>,
+    /// Cases that not a single mutant fails.
+    pub toothless: Vec<String>,
+    /// Kinds of change that every case which could notice them declares free. Worth reading: each is
+    /// something that no implementation is held to.
+    pub unnoticed: Vec<Unnoticed>,
+    /// Cases that the subject itself does not pass, so that nothing can be said.
+    pub not_passed: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub struct Tally {
+    pub cases: usize,
+    pub killed: usize,
+    pub survived: usize,
+    /// Changes of what a case declares free, by the matcher that says so.
+    pub free: BTreeMap<&'static str, usize>,
+}
+
+impl Tally {
+    /// Killed, of those that had to be, in per cent.
+    pub fn rate(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53")]
+        match self.killed + self.survived {
+            0 => 0.0,
+            all => 100.0 * self.killed as f64 / all as f64,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Survivor {
+    pub case: String,
+    /// The step's place in the suite.
+    pub at: String,
+    pub place: String,
+    pub mutation: &'static str,
+}
+
+/// A kind of change that no case notices.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unnoticed {
+    /// Of what: an operation, perhaps with the code of its failure, or a file.
+    pub of: String,
+    pub place: String,
+    pub mutation: &'static str,
+    pub matcher: &'static str,
+}
+
+impl MutantReport {
+    pub fn holds(&self) -> bool {
+        !self.contracts.is_empty()
+            && self.survivors.is_empty()
+            && self.toothless.is_empty()
+            && self.not_passed.is_empty()
+    }
+}
+
+/// Why mutants could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MutantError {
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("a law makes a case that cannot be read: {0}")]
+    Law(String),
+}
+
+/// Runs every case once on the subject, and judges every mutant of what was seen.
+pub fn check(
+    suite: &Suite,
+    command: &SubjectCommand,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<MutantReport, MutantError> {
+    let examples = examples(suite)?;
+    let written = suite.cases.iter().filter(|case| !matches!(case.kind, CaseKind::Law(_)));
+    let cases: Vec<&Case> = written.chain(&examples).collect();
+    let options = RunOptions { record: true, ..options.clone() };
+    let outcome = run(suite, cases.clone(), command, &options, cancel, |_| ())?;
+    let by_name: BTreeMap<&str, &Case> =
+        cases.iter().map(|case| (case.name.as_str(), *case)).collect();
+    let mut report = MutantReport::default();
+    let mut noticed = Noticed::default();
+    for result in &outcome.results {
+        let Some(case) = by_name.get(result.case.as_str()) else { continue };
+        match (&result.verdict, &result.transcript) {
+            (Verdict::Passed, Some(transcript)) => report.mutate(case, transcript, &mut noticed),
+            _ => report.not_passed.push(case.name.clone()),
+        }
+    }
+    report.unnoticed = noticed.unnoticed().collect();
+    Ok(report)
+}
+
+/// Some of the cases that laws make.
+fn examples(suite: &Suite) -> Result<Vec<Case>, MutantError> {
+    let options = LawOptions { cases: EXAMPLES_OF_A_LAW, ..LawOptions::default() };
+    let mut examples = Vec::new();
+    for case in &suite.cases {
+        if let CaseKind::Law(law) = case.kind {
+            examples.append(&mut law.examples(options).map_err(MutantError::Law)?);
+        }
+    }
+    Ok(examples)
+}
+
+/// A kind of change: of which operation's answer, where, and what was done.
+type Kind = (String, String, &'static str);
+
+/// Which kinds of change some case noticed, and which were free.
+#[derive(Default)]
+struct Noticed {
+    killed: BTreeSet<Kind>,
+    free: BTreeMap<Kind, &'static str>,
+}
+
+impl Noticed {
+    fn unnoticed(self) -> impl Iterator<Item = Unnoticed> {
+        let Self { killed, free } = self;
+        free.into_iter().filter(move |(kind, _)| !killed.contains(kind)).map(|(kind, matcher)| {
+            let (of, place, mutation) = kind;
+            Unnoticed { of, place, mutation, matcher }
+        })
+    }
+}
+
+impl MutantReport {
+    fn mutate(&mut self, case: &Case, transcript: &Transcript, noticed: &mut Noticed) {
+        let mut judge = Judge::new(case);
+        let tally = self.contracts.entry(case.contract.clone()).or_default();
+        let before = tally.killed;
+        for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
+            // Later steps can only notice what an earlier one saved.
+            let saves = step.calls().iter().any(|call| call.saved_as.is_some());
+            let rest = || case.steps.iter().zip(&transcript.steps).skip(index + 1);
+            seen::mutants(step, seen, &mut |mutant| {
+                let mut judge = judge.fork();
+                let fails = judge.step(step, &mutant.seen).is_err()
+                    || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
+                let kind = (mutant.of, without_indices(&mutant.place), mutant.how);
+                match (fails, mutant.free) {
+                    (true, _) => {
+                        tally.killed += 1;
+                        noticed.killed.insert(kind);
+                    }
+                    (false, Some(matcher)) => {
+                        *tally.free.entry(matcher).or_default() += 1;
+                        noticed.free.insert(kind, matcher);
+                    }
+                    (false, None) => {
+                        tally.survived += 1;
+                        self.survivors.push(Survivor {
+                            case: case.name.clone(),
+                            at: step.at.to_string(),
+                            place: mutant.place,
+                            mutation: mutant.how,
+                        });
+                    }
+                }
+            });
+            if judge.step(step, seen).is_err() {
+                // It passed when it ran; judged again, it must too.
+                self.not_passed.push(case.name.clone());
+                return;
+            }
+        }
+        tally.cases += 1;
+        if tally.killed == before {
+            self.toothless.push(case.name.clone());
+        }
+    }
+}
+
+/// `$.details[0]` becomes `$.details[]`, so that the places of two cases can be compared.
+fn without_indices(place: &str) -> String {
+    let mut out = String::with_capacity(place.len());
+    let mut inside = false;
+    for character in place.chars() {
+        inside = (inside && character != ']') || character == '[';
+        if !inside || character == '[' {
+            out.push(character);
+        }
+    }
+    // `call 3 answer` of several at once is an answer like any other.
+    match out.split_once(" answer") {
+        Some((_, rest)) => format!("answer{rest}"),
+        None => out,
+    }
+}

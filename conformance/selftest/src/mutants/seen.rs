@@ -1,0 +1,258 @@
+//! One change to what was seen of one step: an answer, a call of a fake, a file.
+
+use std::collections::BTreeMap;
+
+use proofmark_suite::Ask;
+use proofmark_suite::case::{Action, CallStep, FileExpected, Outcome, Step};
+use proofmark_suite::matcher::{Pattern, changes};
+use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use serde_json::{Value, json};
+
+use super::value::changed;
+
+/// What was seen, with one thing changed.
+pub(super) struct Mutant {
+    /// Of what: an operation, perhaps with the code of its failure, or a file.
+    pub(super) of: String,
+    /// Where: `answer $.details[0]`, `file a.sage`.
+    pub(super) place: String,
+    pub(super) how: &'static str,
+    pub(super) seen: Seen,
+    /// What in the case says that this is free.
+    pub(super) free: Option<&'static str>,
+}
+
+type Tell<'a> = &'a mut dyn FnMut(Mutant);
+
+/// Tells every mutant of what was seen of a step.
+pub(super) fn mutants(step: &Step, seen: &Seen, tell: Tell<'_>) {
+    match (&step.action, seen) {
+        (Action::Leaves(expected), Seen::Files(files)) => of_files(expected, files, tell),
+        (_, Seen::Calls(answers)) => {
+            let several = answers.len() > 1;
+            for (index, (call, answer)) in step.calls().iter().zip(answers).enumerate() {
+                let prefix = if several { format!("call {} ", index + 1) } else { String::new() };
+                let mut with = |place: String, how, other: Answered, free| {
+                    let mut answers = answers.clone();
+                    answers[index] = other;
+                    let (of, place) = (named(call, answer), format!("{prefix}{place}"));
+                    tell(Mutant { of, place, how, seen: Seen::Calls(answers), free });
+                };
+                of_call(call, answer, !several, &mut with);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `chronicle.appendEvent EIO`.
+fn named(call: &CallStep, answer: &Answered) -> String {
+    let code = answer.reply.as_ref().ok().and_then(|reply| reply["error"]["code"].as_str());
+    match code {
+        Some(code) => format!("{} {code}", call.operation),
+        None => call.operation.clone(),
+    }
+}
+
+/// Takes the place, what was done, the changed thing, and what says that it is free.
+type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T, Option<&'static str>);
+
+fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
+    let Ok(reply) = &answer.reply else { return };
+    of_reply(call, reply, &mut |place, how, reply, free| {
+        tell(place, how, Answered { reply: Ok(reply), asks: answer.asks.clone() }, free);
+    });
+    // With several calls at once, calls of fakes are seen at the end.
+    if alone {
+        of_asks(call, &answer.asks, &mut |place, how, asks, free| {
+            tell(place, how, Answered { reply: answer.reply.clone(), asks }, free);
+        });
+    }
+}
+
+fn of_reply(call: &CallStep, reply: &Value, tell: TellOf<'_, Value>) {
+    let (key, value) = match (reply.get("value"), reply.get("error")) {
+        (Some(value), None) => ("value", value),
+        (None, Some(error)) => ("error", error),
+        _ => return,
+    };
+    // A call that may end in two ways is free to end in the other.
+    let either = (call.expect.len() > 1).then_some("either");
+    if key == "error" {
+        let other = json!({ "value": null });
+        tell("answer".to_owned(), "a value instead of a failure", other, either);
+        for code in ["EVALIDATION", "EIO"] {
+            let mut error = value.clone();
+            error["code"] = json!(code);
+            if error != *value {
+                let free = freedom(call, key, value, &error);
+                tell("answer $.code".to_owned(), "other error code", json!({ key: error }), free);
+            }
+        }
+    } else {
+        let error = json!({ "code": "EPROOFMARK", "message": "made up", "name": "Error" });
+        let other = json!({ "error": error });
+        tell("answer".to_owned(), "a failure instead of a value", other, either);
+    }
+    changed(value, &mut |mutant| {
+        let free = freedom(call, key, value, &mutant.value);
+        let dropped = key == "error" && mutant.how == "member dropped";
+        let how = if dropped { "error property dropped" } else { mutant.how };
+        tell(format!("answer {}", shown(&mutant.path)), how, json!({ key: mutant.value }), free);
+    });
+}
+
+/// What says that the change is free: a matcher in the alternative that the answer belongs to.
+fn freedom(call: &CallStep, key: &str, value: &Value, other: &Value) -> Option<&'static str> {
+    let patterns = call.expect.iter().filter_map(|outcome| match outcome {
+        Outcome::Returns(pattern) if key == "value" => Some(pattern),
+        Outcome::Fails(pattern) if key == "error" => Some(pattern),
+        Outcome::Returns(_) | Outcome::Fails(_) => None,
+    });
+    // What fits another alternative is free because there are several.
+    let either = (call.expect.len() > 1).then_some("either");
+    patterns.into_iter().find_map(|pattern| all_free(pattern, value, other)).or(either)
+}
+
+/// The freedom, if all that differs is free.
+fn all_free(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static str> {
+    let differing = changes(value, other);
+    let mut named = None;
+    for change in &differing {
+        named = Some(pattern.frees(change)?);
+    }
+    named
+}
+
+fn of_asks(call: &CallStep, asks: &[Ask], tell: TellOf<'_, Vec<Ask>>) {
+    let stray = Ask {
+        fake: "stray".to_owned(),
+        method: "get".to_owned(),
+        args: json!({}),
+        answer: json!({ "value": null }),
+    };
+    tell("calls of fakes".to_owned(), "call added", [asks, &[stray]].concat(), None);
+    for (index, ask) in asks.iter().enumerate() {
+        let place = format!("call {} of a fake", index + 1);
+        let with = |other: Ask| {
+            let mut asks = asks.to_vec();
+            asks[index] = other;
+            asks
+        };
+        let mut fewer = asks.to_vec();
+        fewer.remove(index);
+        tell(place.clone(), "call dropped", fewer, None);
+        let other = Ask { fake: format!("{}~", ask.fake), ..ask.clone() };
+        tell(place.clone(), "other fake", with(other), None);
+        let other = Ask { method: format!("{}~", ask.method), ..ask.clone() };
+        tell(place.clone(), "other method", with(other), None);
+        if asks.get(index + 1).is_some_and(|next| next != ask) {
+            let mut swapped = asks.to_vec();
+            swapped.swap(index, index + 1);
+            tell(place.clone(), "calls reordered", swapped, None);
+        }
+        let whole = |args: &Value| json!({ "fake": ask.fake, "method": ask.method, "args": args });
+        changed(&ask.args, &mut |mutant| {
+            let free = call
+                .asks
+                .get(index)
+                .and_then(|pattern| all_free(pattern, &whole(&ask.args), &whole(&mutant.value)));
+            let place = format!("{place}, args {}", shown(&mutant.path));
+            tell(place, mutant.how, with(Ask { args: mutant.value, ..ask.clone() }), free);
+        });
+    }
+}
+
+fn of_files(
+    expected: &BTreeMap<String, FileExpected>,
+    files: &BTreeMap<String, FileSeen>,
+    tell: Tell<'_>,
+) {
+    for (path, file) in files {
+        let Some(expected) = expected.get(path) else { continue };
+        for (how, other) in of_file(file) {
+            let free = file_freedom(expected, file, &other);
+            let mut files = files.clone();
+            files.insert(path.clone(), other);
+            let (of, place) = ("a file".to_owned(), format!("file {path}"));
+            tell(Mutant { of, place, how, seen: Seen::Files(files), free });
+        }
+    }
+}
+
+fn of_file(file: &FileSeen) -> Vec<(&'static str, FileSeen)> {
+    let FileSeen::Text(text) = file else {
+        return vec![
+            ("file made", FileSeen::Text(String::new())),
+            ("file made", FileSeen::Text("{}\n".to_owned())),
+        ];
+    };
+    let mut found = vec![("file dropped", FileSeen::Nothing)];
+    let mut push = |how, other: String| {
+        if other != *text {
+            found.push((how, FileSeen::Text(other)));
+        }
+    };
+    let characters: Vec<char> = text.chars().collect();
+    for place in [0, characters.len() / 3, characters.len() / 2, characters.len().saturating_sub(2)]
+    {
+        if let Some(here) = characters.get(place) {
+            let mut other = characters.clone();
+            other[place] = if *here == '0' { '1' } else { '0' };
+            push("byte changed", String::from_iter(other));
+        }
+    }
+    push("cut short", text[..text.floor_char_boundary(text.len() / 2)].to_owned());
+    push("last newline dropped", text.strip_suffix('\n').unwrap_or(text).to_owned());
+    push("text added", format!("{text}~\n"));
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    if let [first, second, rest @ ..] = lines.as_slice() {
+        push("lines reordered", [&[*second, *first], rest].concat().concat());
+        push("line dropped", [&[*first], rest].concat().concat());
+    }
+    if let Some(last) = lines.last() {
+        push("line added", format!("{text}{last}"));
+    }
+    let parsed: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+    if let Ok(lines) = parsed {
+        // An answer's mutants, on what the lines say. Whole lines were dropped and moved above.
+        changed(&Value::Array(lines), &mut |mutant| {
+            if let (Value::Array(lines), false) = (&mutant.value, mutant.path.is_empty()) {
+                push(mutant.how, lines.iter().map(|line| format!("{line}\n")).collect());
+            }
+        });
+    }
+    found
+}
+
+fn file_freedom(
+    expected: &FileExpected,
+    file: &FileSeen,
+    other: &FileSeen,
+) -> Option<&'static str> {
+    let (FileExpected::Lines { ndjson, .. }, FileSeen::Text(before), FileSeen::Text(after)) =
+        (expected, file, other)
+    else {
+        return None;
+    };
+    let Some(pattern) = ndjson else { return Some("prefix") };
+    let lines = |text: &str| -> Option<Value> {
+        text.ends_with('\n').then_some(())?;
+        text.lines()
+            .map(|line| serde_json::from_str(line).ok())
+            .collect::<Option<Vec<Value>>>()
+            .map(Value::Array)
+    };
+    let (before, after) = (lines(before)?, lines(after)?);
+    // The same JSON in other bytes.
+    if before == after { Some("ndjson") } else { all_free(pattern, &before, &after) }
+}
+
+/// `$.details[0]`.
+fn shown(path: &[proofmark_suite::matcher::Segment]) -> String {
+    use proofmark_suite::matcher::Segment;
+    path.iter().fold("$".to_owned(), |shown, segment| match segment {
+        Segment::Key(key) => format!("{shown}.{key}"),
+        Segment::Item(index) => format!("{shown}[{index}]"),
+    })
+}
