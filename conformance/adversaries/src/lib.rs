@@ -1,36 +1,143 @@
-//! Subjects made wrong on purpose: hostile to the harness, or wrong in one promise.
+//! Subjects made wrong on purpose: hostile to the harness, right in nothing, or wrong in one promise.
 //!
-//! `proofmark subject --adversary NAME` is one of them. A harness that lets one pass is broken, so the
-//! tests run them all.
+//! `proofmark subject --adversary NAME` is one of them. A suite that lets one pass is broken, so every
+//! build runs them all.
 
+mod flaky;
 mod hostile;
+mod null;
 mod saboteur;
 
 use std::io;
+
+use proofmark_protocol::Adapter;
+use proofmark_reference::Session;
 
 /// A way to be wrong.
 pub struct Adversary {
     pub name: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
-    serve: fn() -> io::Result<()>,
+    pub kind: Kind,
+    /// It keeps the harness waiting: whoever runs it should have little patience.
+    pub slow: bool,
+    act: Act,
+}
+
+/// What a suite owes to an adversary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A fault of its own, and that nothing of it is left.
+    Hostile,
+    /// It does nothing right: no promise may hold, of whatever contract.
+    Null,
+    /// The reference with one promise broken: exactly these requirements do not hold.
+    Saboteur { breaks: &'static [&'static str] },
+}
+
+enum Act {
+    Serve(fn(&Claims) -> io::Result<()>),
+    Bend(fn(Adapter<Session>) -> Adapter<Session>),
+}
+
+/// What an adversary says that it implements. Saboteurs are the reference, and claim what it claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claims {
+    pub contracts: Vec<String>,
+    pub hooks: Vec<String>,
+}
+
+impl Default for Claims {
+    fn default() -> Self {
+        Self {
+            contracts: ["sage.chronicle", "sage.errors", "sage.utils"].map(str::to_owned).to_vec(),
+            hooks: vec!["chronicle.lock".to_owned()],
+        }
+    }
+}
+
+impl Adversary {
+    const fn hostile(
+        name: &'static str,
+        about: &'static str,
+        serve: fn(&Claims) -> io::Result<()>,
+    ) -> Self {
+        Self { name, about, kind: Kind::Hostile, slow: false, act: Act::Serve(serve) }
+    }
+
+    const fn null(
+        name: &'static str,
+        about: &'static str,
+        serve: fn(&Claims) -> io::Result<()>,
+    ) -> Self {
+        Self { name, about, kind: Kind::Null, slow: false, act: Act::Serve(serve) }
+    }
+
+    const fn saboteur(
+        name: &'static str,
+        about: &'static str,
+        breaks: &'static [&'static str],
+        bend: fn(Adapter<Session>) -> Adapter<Session>,
+    ) -> Self {
+        Self { name, about, kind: Kind::Saboteur { breaks }, slow: false, act: Act::Bend(bend) }
+    }
+
+    const fn slow(mut self) -> Self {
+        self.slow = true;
+        self
+    }
+
+    /// Is this adversary on stdin and stdout, for as long as it likes.
+    pub fn serve(&self, claims: &Claims) -> io::Result<()> {
+        match self.act {
+            Act::Serve(serve) => serve(claims),
+            Act::Bend(bend) => proofmark_reference::serve(bend(proofmark_reference::adapter())),
+        }
+    }
 }
 
 /// All of them, hostile ones first.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
-    hostile::ALL.iter().chain(saboteur::ALL)
+    let saboteurs = saboteur::THEMES.iter().flat_map(|theme| theme.iter());
+    hostile::ALL.iter().chain(flaky::ALL).chain(null::ALL).chain(saboteurs)
+}
+
+/// Those that do nothing right.
+pub fn nulls() -> impl Iterator<Item = &'static Adversary> {
+    all().filter(|adversary| adversary.kind == Kind::Null)
+}
+
+/// Those that break one promise, with the requirements that must come out broken.
+pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'static str])> {
+    all().filter_map(|adversary| match adversary.kind {
+        Kind::Saboteur { breaks } => Some((adversary, breaks)),
+        Kind::Hostile | Kind::Null => None,
+    })
 }
 
 /// Is the adversary of that name on stdin and stdout, for as long as it likes.
-pub fn serve(name: &str) -> io::Result<()> {
+pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
     match all().find(|adversary| adversary.name == name) {
-        Some(adversary) => (adversary.serve)(),
+        Some(adversary) => adversary.serve(claims),
         None => {
             let known: Vec<&str> = all().map(|adversary| adversary.name).collect();
             Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("no adversary `{name}`; there are {}", known.join(", ")),
             ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_have_the_same_name() {
+        let mut seen = BTreeSet::new();
+        for adversary in super::all() {
+            assert!(seen.insert(adversary.name), "{}", adversary.name);
         }
     }
 }

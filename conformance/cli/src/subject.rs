@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use proofmark_adversaries::Claims;
+
 use crate::exit::Exit;
 
 /// Be a subject on stdin and stdout: the reference, for `--` of another run or to try the protocol by hand.
@@ -11,11 +13,23 @@ pub(crate) struct SubjectArgs {
     /// Be wrong on purpose, in the way of this name.
     #[arg(long, hide = true, value_name = "NAME")]
     adversary: Option<String>,
+    /// What the adversary claims, in place of the contracts and hooks that there are.
+    #[arg(long, hide = true, value_name = "CONTRACT", requires = "adversary")]
+    claim: Vec<String>,
+    #[arg(long, hide = true, value_name = "HOOK", requires = "adversary")]
+    hook: Vec<String>,
 }
 
 pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
     let served = match &args.adversary {
-        Some(name) => proofmark_adversaries::serve(name),
+        Some(name) => {
+            let claims = if args.claim.is_empty() && args.hook.is_empty() {
+                Claims::default()
+            } else {
+                Claims { contracts: args.claim.clone(), hooks: args.hook.clone() }
+            };
+            proofmark_adversaries::serve(name, &claims)
+        }
         None => proofmark_reference::serve_stdio(),
     };
     match served {

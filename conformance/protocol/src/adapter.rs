@@ -93,6 +93,13 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
+    /// Says that no test hook is there, whatever was said before.
+    #[must_use]
+    pub fn without_hooks(mut self) -> Self {
+        self.about.hooks.clear();
+        self
+    }
+
     /// Answers an operation. A later handler for the same one takes the earlier one's place.
     #[must_use]
     pub fn on<F>(

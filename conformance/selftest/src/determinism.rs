@@ -12,6 +12,8 @@ use proofmark_suite::verdict::RunOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::pool;
+
 /// One way to run the suite.
 #[derive(Debug, Clone, Copy)]
 struct Way {
@@ -52,6 +54,9 @@ const WAYS: &[Way] = &[
     },
 ];
 
+/// So many runs at a time: a run waits more than it works.
+const AT_A_TIME: usize = 3;
+
 /// What the runs of one subject had in common.
 #[derive(Debug, Serialize)]
 pub struct Determinism {
@@ -80,7 +85,7 @@ pub fn check(
     options: &RunOptions,
     cancel: &Cancel,
 ) -> Result<Determinism, RunError> {
-    let reports = in_pairs(WAYS, |way| report(suite, command, options, *way, cancel));
+    let reports = pool::each(WAYS, AT_A_TIME, |way| report(suite, command, options, *way, cancel));
     let mut reports = reports.into_iter().zip(WAYS);
     let Some((first, _)) = reports.next() else { unreachable!("there are ways") };
     let (first, failing) = first?;
@@ -99,22 +104,6 @@ pub fn check(
         failing,
         differing,
     })
-}
-
-/// Two at a time: a run waits more than it works.
-fn in_pairs<I: Sync, O: Send>(items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
-    items
-        .chunks(2)
-        .flat_map(|pair| {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> = pair.iter().map(|item| scope.spawn(|| work(item))).collect();
-                let join = |thread: std::thread::ScopedJoinHandle<'_, O>| {
-                    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                threads.into_iter().map(join).collect::<Vec<_>>()
-            })
-        })
-        .collect()
 }
 
 /// The report without what may differ, and how many cases failed.

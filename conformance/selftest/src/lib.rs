@@ -1,5 +1,62 @@
-//! The suite proves itself: that each of its cases can fail, and that nothing gets a mark that it did
-//! not earn.
+//! The suite proves itself: each of its cases can fail, and no subject gets a mark that it did not earn.
+//!
+//! [`nulls`] runs subjects that do nothing right, and [`saboteurs`] the reference with one promise
+//! broken. [`mutants`] changes one thing at a time in what a passing subject answers, and
+//! [`determinism`] runs the suite in many ways. All give plain data; no problem means that the suite
+//! sees through everything.
 
 pub mod determinism;
 pub mod mutants;
+pub mod nulls;
+mod pool;
+pub mod saboteurs;
+
+use std::path::PathBuf;
+
+use proofmark_adversaries::{Adversary, Claims};
+use proofmark_suite::run::{Cancel, RunError};
+use proofmark_suite::subject::SubjectCommand;
+
+/// How to run adversaries.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The program `proofmark`, of which every adversary is a subcommand.
+    pub program: PathBuf,
+    /// So many adversaries run at a time. Most of their time they wait.
+    pub at_a_time: usize,
+    /// Processes of each adversary. No finding depends on it.
+    pub jobs: usize,
+    pub cancel: Cancel,
+}
+
+impl Options {
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), at_a_time: 8, jobs: 1, cancel: Cancel::default() }
+    }
+
+    fn command(&self, adversary: &Adversary, claims: &Claims) -> SubjectCommand {
+        let mut args =
+            vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
+        for contract in &claims.contracts {
+            args.extend(["--claim".to_owned(), contract.clone()]);
+        }
+        for hook in &claims.hooks {
+            args.extend(["--hook".to_owned(), hook.clone()]);
+        }
+        let shown = format!("proofmark {}", args.join(" "));
+        SubjectCommand {
+            program: self.program.clone().into_os_string(),
+            args: args.into_iter().map(Into::into).collect(),
+            shown,
+        }
+    }
+}
+
+/// Why there is no finding.
+#[derive(Debug, thiserror::Error)]
+pub enum SelftestError {
+    #[error("the adversary `{adversary}` could not be run: {fault}")]
+    Run { adversary: String, fault: RunError },
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -9,6 +9,7 @@ use proofmark_protocol::{Failure, Open};
 use sage_chronicle::{Chronicle, LockGuard, Options};
 
 pub struct Session {
+    open: Open,
     pub(crate) clock: ScriptedClock,
     pub(crate) random: RandomTape,
     chronicle: Option<Chronicle>,
@@ -20,6 +21,7 @@ impl Session {
         let chronicle =
             open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
         Ok(Self {
+            open: open.clone(),
             clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms)
                 .map_err(|fault| fault.to_string())?,
             random: RandomTape::new(open.random.ints.clone(), open.random.floats.clone())
@@ -27,6 +29,11 @@ impl Session {
             chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
             held: Mutex::default(),
         })
+    }
+
+    /// What the harness opened the session with.
+    pub fn script(&self) -> &Open {
+        &self.open
     }
 
     pub(crate) fn chronicle(&self) -> Result<&Chronicle, Failure> {

@@ -1,0 +1,275 @@
+//! Subjects that claim everything and do nothing right. They say what is most often right, in the hope
+//! that nobody looks: no promise of any contract may hold for them.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use proofmark_protocol::message::{push_notification, push_result};
+use proofmark_protocol::{Adapter, Failure, Incoming, PROTOCOL};
+use proofmark_reference::Session;
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+
+use crate::hostile::{Then, greeting, implements_nothing, serve};
+use crate::{Adversary, Claims};
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::null("accepts-with-null", "answers every call with null", |claims| {
+        accepts(claims, json!(null))
+    }),
+    Adversary::null("accepts-with-true", "answers every call with true", |claims| {
+        accepts(claims, json!(true))
+    }),
+    Adversary::null("accepts-with-an-object", "answers every call with {}", |claims| {
+        accepts(claims, json!({}))
+    }),
+    Adversary::null("accepts-with-a-list", "answers every call with []", |claims| {
+        accepts(claims, json!([]))
+    }),
+    Adversary::null("accepts-with-a-list-of-one", "answers every call with [{}]", |claims| {
+        accepts(claims, json!([{}]))
+    }),
+    Adversary::null("accepts-with-a-text", "answers every call with \"\"", |claims| {
+        accepts(claims, json!(""))
+    }),
+    Adversary::null("accepts-with-zero", "answers every call with 0", |claims| {
+        accepts(claims, json!(0))
+    }),
+    Adversary::null("rejects-with-evalidation", "fails every call with EVALIDATION", |claims| {
+        rejects(claims, "EVALIDATION", &["details"])
+    }),
+    Adversary::null("rejects-with-epermission", "fails every call with EPERMISSION", |claims| {
+        rejects(claims, "EPERMISSION", &["resource", "operation", "policy"])
+    }),
+    Adversary::null("rejects-with-etimeout", "fails every call with ETIMEOUT", |claims| {
+        rejects(claims, "ETIMEOUT", &["timeoutMs", "elapsedMs", "operation"])
+    }),
+    Adversary::null("rejects-with-eio", "fails every call with EIO", |claims| {
+        rejects(claims, "EIO", &["operation", "path"])
+    }),
+    Adversary::null("rejects-with-elock-timeout", "fails every call with ELOCK_TIMEOUT", |claims| {
+        rejects(claims, "ELOCK_TIMEOUT", &["path", "timeoutMs", "holder"])
+    }),
+    Adversary::null("rejects-with-ehalt", "fails every call with EHALT", |claims| {
+        rejects(claims, "EHALT", &["invariant", "expected", "actual", "context"])
+    }),
+    Adversary::null(
+        "rejects-with-everything",
+        "fails every call with EVALIDATION, every property of every code and every plausible field",
+        |claims| rejects(claims, "EVALIDATION", &[]),
+    ),
+    Adversary::null("echoes", "answers every call with its arguments", |claims| {
+        answers(claims, |args| json!({ "value": args }))
+    }),
+    Adversary::null("echoes-the-value", "answers with the value of the only argument", |claims| {
+        answers(claims, |args| {
+            let only = args.as_object().filter(|args| args.len() == 1);
+            json!({ "value": only.and_then(|args| args.values().next()).unwrap_or(args) })
+        })
+    }),
+    Adversary::null("echoes-as-an-error", "fails every call with its arguments", |claims| {
+        answers(claims, |args| {
+            let mut error = Map::from_iter([("code".to_owned(), json!("EVALIDATION"))]);
+            error.extend(args.as_object().cloned().unwrap_or_default());
+            json!({ "error": error })
+        })
+    }),
+    Adversary::null("is-true", "is the program `true`", |_| becomes("true")),
+    Adversary::null("is-cat", "is the program `cat`", |_| becomes("cat")),
+    Adversary::null("crashes-on-the-seventh-call", "answers six calls with null and ends", |claims| {
+        let mut calls = 0;
+        serve(claims, move |id, _, answer| {
+            calls += 1;
+            if calls == 7 {
+                std::process::abort();
+            }
+            push_result(answer, id, &json!({ "value": null }));
+            Ok(Then::GoOn)
+        })
+    }),
+    Adversary::null("never-opens", "greets, and then says nothing", |claims| {
+        only_greets(claims)
+    })
+    .slow(),
+    Adversary::null("floods-with-events", "sends events for ever when it is called", |claims| {
+        serve(claims, |id, params, _| {
+            let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });
+            let mut lines = Vec::new();
+            for _ in 0..1000 {
+                push_notification(&mut lines, "event", &event);
+            }
+            let mut out = io::stdout().lock();
+            loop {
+                out.write_all(&lines)?;
+            }
+        })
+    })
+    .slow(),
+    Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps),
+    Adversary::null("lags-behind", "answers every call with the session's answer before", lags),
+    Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {
+        implements_nothing(&hookless(claims))
+    }),
+    Adversary::null("accepts-without-hooks", "answers null and has no hooks", |claims| {
+        accepts(&hookless(claims), json!(null))
+    }),
+    Adversary::null("rejects-without-hooks", "fails every call and has no hooks", |claims| {
+        rejects(&hookless(claims), "EVALIDATION", &[])
+    }),
+];
+
+/// Answers every call with what `answer` makes of its arguments.
+fn answers(claims: &Claims, answer: impl Fn(&Value) -> Value) -> io::Result<()> {
+    serve(claims, |id, params, line| {
+        push_result(line, id, &answer(&params["args"]));
+        Ok(Then::GoOn)
+    })
+}
+
+fn accepts(claims: &Claims, value: Value) -> io::Result<()> {
+    let reply = json!({ "value": value });
+    answers(claims, |_| reply.clone())
+}
+
+/// Fails every call with a code and these properties of the taxonomy; none means all of them.
+fn rejects(claims: &Claims, code: &str, properties: &[&str]) -> io::Result<()> {
+    let mut error = json!({ "name": "Error", "code": code, "message": "no" });
+    let all = taxonomy();
+    let wanted = |name: &str| properties.is_empty() || properties.contains(&name);
+    for (name, value) in all.into_iter().filter(|(name, _)| wanted(name)) {
+        error[name] = value;
+    }
+    let reply = json!({ "error": error });
+    answers(claims, |_| reply.clone())
+}
+
+/// Every property that the taxonomy gives to any code, with the likeliest value.
+fn taxonomy() -> Map<String, Value> {
+    let fields = [
+        "path", "event", "type", "timestamp", "actor", "agent", "actor.agent", "id", "actor.id",
+        "eventId", "n", "lockTimeoutMs", "details", "details.0.field", "details.0.reason", "field",
+        "reason", "resource", "operation", "timeoutMs", "elapsedMs", "invariant", "expected",
+        "actual", "code", "message", "value", "json", "text", "hex", "key",
+    ];
+    let details: Vec<Value> =
+        fields.iter().map(|field| json!({ "field": field, "reason": "is wrong" })).collect();
+    let properties = json!({
+        "details": details,
+        "resource": "a.sage", "operation": "write", "policy": "no-escape",
+        "timeoutMs": 2000, "elapsedMs": 2000,
+        "path": "a.sage", "holder": "pid 1",
+        "invariant": "Function A exists", "expected": ["A"], "actual": [],
+        "context": { "graphCommit": "commit-789", "chroniclePath": "src/A.ts.sage" },
+    });
+    properties.as_object().cloned().unwrap_or_default()
+}
+
+fn only_greets(claims: &Claims) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        if let Ok(Incoming::Request { id, method, .. }) = Incoming::parse(line?.as_bytes())
+            && method == "hello"
+        {
+            let mut answer = Vec::new();
+            push_result(&mut answer, &id, &greeting(claims, PROTOCOL));
+            out.write_all(&answer)?;
+            out.flush()?;
+        }
+    }
+    Ok(())
+}
+
+fn hookless(claims: &Claims) -> Claims {
+    Claims { hooks: Vec::new(), ..claims.clone() }
+}
+
+/// Turns into a program that never heard of the protocol.
+fn becomes(program: &str) -> io::Result<()> {
+    Err(Command::new(program).exec())
+}
+
+/// The operations that there are right answers to.
+const OPERATIONS: [&str; 14] = [
+    "utils.canonicalJSONStringify",
+    "utils.sha256",
+    "utils.err",
+    "utils.clock.now",
+    "utils.random.int",
+    "utils.random.float",
+    "utils.secrets.get",
+    "errors.raise",
+    "chronicle.appendEvent",
+    "chronicle.appendEventWithId",
+    "chronicle.readChronicle",
+    "chronicle.tailChronicle",
+    "chronicle.holdLock",
+    "chronicle.releaseLock",
+];
+
+/// The reference with `wrong` around every operation. What it does not have it claims all the same.
+fn misdirected<F>(
+    claims: &Claims,
+    wrong: impl Fn(String, Result<Value, Failure>) -> F + Copy + Send + Sync + 'static,
+) -> io::Result<()>
+where
+    F: Future<Output = Result<Value, Failure>> + Send + 'static,
+{
+    let mut adapter: Adapter<Session> = proofmark_reference::adapter();
+    let known = Claims::default().contracts;
+    for contract in claims.contracts.iter().filter(|contract| !known.contains(contract)) {
+        adapter = adapter.claims(contract);
+    }
+    for operation in OPERATIONS {
+        adapter = adapter.around(operation, move |context, args, inner| async move {
+            let session = context.session().to_owned();
+            let right = inner.call(context, args).await;
+            wrong(session, right).await
+        });
+    }
+    proofmark_reference::serve(adapter)
+}
+
+/// An answer on its way, and where it is to be exchanged.
+type Waiting = (Result<Value, Failure>, oneshot::Sender<Result<Value, Failure>>);
+
+/// A right answer, given to the wrong one. Who finds nobody to exchange with gets nonsense: an answer
+/// that is right by accident would be no exchange.
+fn swaps(claims: &Claims) -> io::Result<()> {
+    static WAITING: Mutex<Option<Waiting>> = Mutex::new(None);
+    misdirected(claims, async |_, right| {
+        let lost = Ok(json!("somebody else's answer"));
+        let receiver = {
+            let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+            match waiting.take() {
+                Some((other, sender)) if other != right => {
+                    // Whoever gave up waiting has its nonsense already.
+                    let _gone = sender.send(right);
+                    return other;
+                }
+                _ => {
+                    let (sender, receiver) = oneshot::channel();
+                    *waiting = Some((right, sender));
+                    receiver
+                }
+            }
+        };
+        match tokio::time::timeout(Duration::from_millis(20), receiver).await {
+            Ok(Ok(other)) => other,
+            Ok(Err(_)) | Err(_) => lost,
+        }
+    })
+}
+
+/// The first answer of a session is nonsense, and every other one is late.
+fn lags(claims: &Claims) -> io::Result<()> {
+    static BEFORE: Mutex<Option<HashMap<String, Result<Value, Failure>>>> = Mutex::new(None);
+    misdirected(claims, async |session, right| {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = before.get_or_insert_default().insert(session, right);
+        before.unwrap_or_else(|| Ok(json!("nothing yet")))
+    })
+}

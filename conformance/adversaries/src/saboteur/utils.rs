@@ -1,0 +1,3 @@
+//! x
+use crate::Adversary;
+pub(super) const ALL: &[Adversary] = &[];

@@ -1,0 +1,142 @@
+//! Subjects that do nothing right: none of them is certified for anything, and no `must` holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use proofmark_adversaries::{Adversary, Claims};
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::Level;
+use proofmark_suite::run::{RunOptions, run};
+use proofmark_suite::subject::Patience;
+use proofmark_suite::verdict::{RequirementVerdict, RunOutcome, Verdict};
+use serde::Serialize;
+
+use crate::{Options, SelftestError, pool};
+
+/// A requirement that holds for a null adversary all the same, and why that is no fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Exception {
+    pub adversary: &'static str,
+    pub requirement: &'static str,
+    pub reason: &'static str,
+}
+
+/// Every exception, and no more: one that is not needed is a problem too.
+pub const EXCEPTIONS: &[Exception] = &[];
+
+/// What came of one adversary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NullReport {
+    pub name: String,
+    pub about: String,
+    /// Contracts that it was certified for: none, if all is well.
+    pub certified: Vec<String>,
+    /// `must` requirements that hold, of either basis.
+    pub holds: Vec<String>,
+    /// How its cases ended, by reason.
+    pub reasons: BTreeMap<String, usize>,
+    /// Empty if all is well.
+    pub problems: Vec<String>,
+}
+
+/// Runs every null adversary over the whole suite.
+pub fn check(suite: &Suite, options: &Options) -> Result<Vec<NullReport>, SelftestError> {
+    let adversaries: Vec<&Adversary> = proofmark_adversaries::nulls().collect();
+    check_these(suite, &adversaries, EXCEPTIONS, options)
+}
+
+/// As [`check`], with a choice of adversaries and exceptions.
+pub fn check_these(
+    suite: &Suite,
+    adversaries: &[&Adversary],
+    exceptions: &[Exception],
+    options: &Options,
+) -> Result<Vec<NullReport>, SelftestError> {
+    let reports = pool::each(adversaries, options.at_a_time, |adversary| {
+        let outcome = try_null(suite, adversary, options)?;
+        Ok(report(suite, adversary, &outcome, exceptions))
+    });
+    reports.into_iter().collect()
+}
+
+/// An adversary that keeps silent is heard out for so long. It is no subject that a slow machine wrongs.
+const SHORT: Duration = Duration::from_millis(250);
+
+fn try_null(
+    suite: &Suite,
+    adversary: &Adversary,
+    options: &Options,
+) -> Result<RunOutcome, SelftestError> {
+    let claims = Claims {
+        contracts: suite.contracts.iter().map(|contract| contract.id.clone()).collect(),
+        hooks: suite.contracts.iter().flat_map(|one| one.hooks.keys().cloned()).collect(),
+    };
+    let patience = if adversary.slow {
+        Patience { start: SHORT, call: SHORT, end: SHORT }
+    } else {
+        Patience::default()
+    };
+    let how = RunOptions { jobs: options.jobs, patience, ..RunOptions::default() };
+    let command = options.command(adversary, &claims);
+    let cases = suite.cases.iter().collect();
+    let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
+        .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
+    if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
+}
+
+fn report(
+    suite: &Suite,
+    adversary: &Adversary,
+    outcome: &RunOutcome,
+    exceptions: &[Exception],
+) -> NullReport {
+    let mut certified = Vec::new();
+    let mut holds = Vec::new();
+    for judged in outcome.judge(suite) {
+        if judged.certified {
+            certified.push(judged.contract.id.clone());
+        }
+        for one in &judged.requirements {
+            if one.requirement.level == Level::Must && one.verdict == RequirementVerdict::Holds {
+                holds.push(one.requirement.id.clone());
+            }
+        }
+    }
+    let mut reasons = BTreeMap::new();
+    for result in &outcome.results {
+        let reason = match &result.verdict {
+            Verdict::Passed => "passed",
+            Verdict::Failed { failure } => &failure.reason,
+            Verdict::NotExercised { .. } => "not-exercised",
+        };
+        *reasons.entry(reason.to_owned()).or_default() += 1;
+    }
+    let excused: BTreeSet<&str> = exceptions
+        .iter()
+        .filter(|exception| exception.adversary == adversary.name)
+        .map(|exception| exception.requirement)
+        .collect();
+    let name = adversary.name;
+    let mut problems = Vec::new();
+    for contract in &certified {
+        problems.push(format!("`{name}` does nothing right and is certified for {contract}"));
+    }
+    for id in holds.iter().filter(|id| !excused.contains(id.as_str())) {
+        let cases: Vec<&str> = suite.cases_showing(id).map(|case| case.name.as_str()).collect();
+        problems.push(format!(
+            "`{name}` does nothing right and {id} holds; one of its cases must be able to fail: {}",
+            cases.join(", ")
+        ));
+    }
+    for id in excused.iter().filter(|id| !holds.iter().any(|held| held == *id)) {
+        problems.push(format!("{id} does not hold for `{name}`: its exception is not needed"));
+    }
+    NullReport {
+        name: name.to_owned(),
+        about: adversary.about.to_owned(),
+        certified,
+        holds,
+        reasons,
+        problems,
+    }
+}

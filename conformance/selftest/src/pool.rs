@@ -1,0 +1,41 @@
+//! Several adversaries at a time.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does `work` on every item, at most `at_a_time` together, and gives the results in the items' order.
+pub(crate) fn each<T: Sync, R: Send>(
+    items: &[T],
+    at_a_time: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..at_a_time.clamp(1, items.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    let result = work(item);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_stand_in_the_order_of_the_items() {
+        let items: Vec<usize> = (0..100).collect();
+        assert_eq!(each(&items, 7, |item| item * 2), (0..200).step_by(2).collect::<Vec<_>>());
+        assert_eq!(each(&Vec::<usize>::new(), 7, |item| item * 2), Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,132 @@
+//! The reference with one promise broken: exactly what a saboteur breaks must come out broken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofmark_adversaries::{Adversary, Claims};
+use proofmark_suite::Suite;
+use proofmark_suite::case::Case;
+use proofmark_suite::run::{RunOptions, run};
+use proofmark_suite::verdict::{RequirementVerdict, RunOutcome};
+use serde::Serialize;
+
+use crate::{Options, SelftestError, pool};
+
+/// What came of one saboteur.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SaboteurReport {
+    pub name: String,
+    pub about: String,
+    /// The requirements that it breaks.
+    pub expected: Vec<String>,
+    /// The requirements that came out broken, each with the cases that failed.
+    pub got: BTreeMap<String, Vec<String>>,
+    /// Empty if all is well.
+    pub problems: Vec<String>,
+}
+
+/// A saboteur and the requirements that it breaks.
+pub type Sabotage<'a> = (&'a Adversary, &'a [&'a str]);
+
+/// Runs every saboteur.
+pub fn check(suite: &Suite, options: &Options) -> Result<Vec<SaboteurReport>, SelftestError> {
+    let saboteurs: Vec<Sabotage<'_>> = proofmark_adversaries::saboteurs().collect();
+    check_these(suite, &saboteurs, options)
+}
+
+/// As [`check`], with a choice of saboteurs. Each runs the cases of the contracts that it breaks.
+pub fn check_these(
+    suite: &Suite,
+    saboteurs: &[Sabotage<'_>],
+    options: &Options,
+) -> Result<Vec<SaboteurReport>, SelftestError> {
+    let reports = pool::each(saboteurs, options.at_a_time, |(adversary, breaks)| {
+        try_saboteur(suite, adversary, breaks, options)
+    });
+    reports.into_iter().collect()
+}
+
+fn try_saboteur(
+    suite: &Suite,
+    adversary: &Adversary,
+    breaks: &[&str],
+    options: &Options,
+) -> Result<SaboteurReport, SelftestError> {
+    let contracts: BTreeSet<&str> = breaks
+        .iter()
+        .filter_map(|id| suite.requirement(id))
+        .map(|(contract, _)| contract.id.as_str())
+        .collect();
+    let cases: Vec<&Case> =
+        suite.cases.iter().filter(|case| contracts.contains(case.contract.as_str())).collect();
+    let mut problems: Vec<String> = breaks
+        .iter()
+        .filter(|id| suite.requirement(id).is_none())
+        .map(|id| format!("`{}` breaks {id}, which no ledger has", adversary.name))
+        .collect();
+    let mut got = BTreeMap::new();
+    if cases.is_empty() {
+        problems.push(format!("`{}` breaks nothing that has a case", adversary.name));
+    } else {
+        let how = RunOptions { jobs: options.jobs, ..RunOptions::default() };
+        let command = options.command(adversary, &Claims::default());
+        let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
+            .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
+        if outcome.interrupted {
+            return Err(SelftestError::Interrupted);
+        }
+        got = broken(suite, &outcome);
+        problems.extend(differences(adversary, breaks, &got));
+        problems.extend(certified_all_the_same(suite, adversary, &outcome));
+    }
+    Ok(SaboteurReport {
+        name: adversary.name.to_owned(),
+        about: adversary.about.to_owned(),
+        expected: breaks.iter().map(|id| (*id).to_owned()).collect(),
+        got,
+        problems,
+    })
+}
+
+fn broken(suite: &Suite, outcome: &RunOutcome) -> BTreeMap<String, Vec<String>> {
+    let judged = outcome.judge(suite);
+    let results = judged.iter().flat_map(|contract| &contract.requirements);
+    results
+        .filter_map(|result| match &result.verdict {
+            RequirementVerdict::Broken { cases } => {
+                Some((result.requirement.id.clone(), cases.clone()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn differences(
+    adversary: &Adversary,
+    breaks: &[&str],
+    got: &BTreeMap<String, Vec<String>>,
+) -> Vec<String> {
+    let Adversary { name, about, .. } = adversary;
+    let missed = breaks.iter().filter(|id| !got.contains_key(**id)).map(|id| {
+        format!("`{name}` ({about}) breaks {id}, and no case notices")
+    });
+    let unexpected = got.iter().filter(|(id, _)| !breaks.contains(&id.as_str())).map(|(id, cases)| {
+        format!("`{name}` ({about}) does not break {id}, which is blamed by {}", cases.join(", "))
+    });
+    missed.chain(unexpected).collect()
+}
+
+/// A contract one of whose deciding promises is broken has no certificate.
+fn certified_all_the_same(
+    suite: &Suite,
+    adversary: &Adversary,
+    outcome: &RunOutcome,
+) -> Vec<String> {
+    let broken = |one: &proofmark_suite::verdict::RequirementResult<'_>| {
+        one.requirement.decides() && matches!(one.verdict, RequirementVerdict::Broken { .. })
+    };
+    let judged = outcome.judge(suite);
+    let fooled = judged.iter().filter(|one| one.certified && one.requirements.iter().any(broken));
+    fooled
+        .map(|one| format!("`{}` is certified for {}", adversary.name, one.contract.id))
+        .collect()
+}
