@@ -20,17 +20,33 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("answers-twice", "answers every call twice", answers_twice),
     Adversary::null("never-answers", "reads calls and says nothing", never_answers).slow(),
     Adversary::null("never-greets", "does not even answer `hello`", never_greets).slow(),
-    Adversary::hostile("leaves-its-group", "joins another process group and falls silent", leaves_its_group),
+    Adversary::hostile(
+        "leaves-its-group",
+        "joins another process group and falls silent",
+        leaves_its_group,
+    ),
     Adversary::null("closes-stdout", "closes stdout on a call and lives on", closes_stdout).slow(),
-    Adversary::hostile("ignores-the-end", "ignores `shutdown`, the end of input and SIGTERM", ignores_the_end),
+    Adversary::hostile(
+        "ignores-the-end",
+        "ignores `shutdown`, the end of input and SIGTERM",
+        ignores_the_end,
+    ),
     Adversary::hostile("leaves-a-child", "ends, but not its child", leaves_a_child),
-    Adversary::hostile("leaves-a-daemon", "ends, but not its child in a session of its own", leaves_a_daemon),
+    Adversary::hostile(
+        "leaves-a-daemon",
+        "ends, but not its child in a session of its own",
+        leaves_a_daemon,
+    ),
     Adversary::hostile("daemon", "the child of leaves-a-daemon", daemon),
     Adversary::null("other-version", "speaks protocol 99", other_version),
     Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr),
     Adversary::null("asks-without-end", "calls a fake for ever", asks_without_end),
     Adversary::null("no-reply", "answers `call` with a bare value", no_reply),
-    Adversary::null("implements-nothing", "claims all and answers `call` with -32601", implements_nothing),
+    Adversary::null(
+        "implements-nothing",
+        "claims all and answers `call` with -32601",
+        implements_nothing,
+    ),
 ];
 
 /// What to do about one request.

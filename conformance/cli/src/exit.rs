@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use proofmark_selftest::SelftestError;
 use proofmark_selftest::mutants::MutantError;
 use proofmark_suite::run::RunError;
 use proofmark_suite::select::SelectError;
@@ -43,6 +44,8 @@ pub(crate) enum Failed {
     Run(#[from] RunError),
     #[error(transparent)]
     Mutants(#[from] MutantError),
+    #[error(transparent)]
+    Selftest(#[from] SelftestError),
     #[error("{0}")]
     Usage(String),
     #[error("what was found cannot be saved to `{}`: {fault}", path.display())]

@@ -136,6 +136,10 @@ impl SubjectChoice {
         self.built_in.is_some() || !self.command.is_empty()
     }
 
+    pub(crate) fn is_reference(&self) -> bool {
+        self.command.is_empty()
+    }
+
     /// The reference is this same program, driven as a process like any other.
     pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
         match (self.command.split_first(), self.built_in) {
@@ -151,18 +155,11 @@ impl SubjectChoice {
                     shown: words.join(" "),
                 })
             }
-            (None, _) => {
-                let program = std::env::current_exe().map_err(|fault| {
-                    Failed::Usage(format!(
-                        "this program cannot find itself to start the reference: {fault}"
-                    ))
-                })?;
-                Ok(SubjectCommand {
-                    program: program.into(),
-                    args: vec!["subject".into()],
-                    shown: "proofmark subject".to_owned(),
-                })
-            }
+            (None, _) => Ok(SubjectCommand {
+                program: this_program()?.into(),
+                args: vec!["subject".into()],
+                shown: "proofmark subject".to_owned(),
+            }),
         }
     }
 
@@ -305,6 +302,12 @@ impl Report<'_> {
         }
         Ok(())
     }
+}
+
+pub(crate) fn this_program() -> Result<PathBuf, Failed> {
+    std::env::current_exe().map_err(|fault| {
+        Failed::Usage(format!("this program cannot find itself to start the reference: {fault}"))
+    })
 }
 
 /// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.

@@ -2,31 +2,45 @@
 
 use std::io::Write;
 
-use proofmark_selftest::{determinism, mutants};
+use proofmark_report::style::{BAD, GOOD, styled};
+use proofmark_selftest::{Options, determinism, mutants, nulls, saboteurs};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::SubjectCommand;
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Failed, standing};
-use crate::run::{Format, SubjectChoice, SuiteChoice, cancel_on_signal};
+use crate::run::{Format, SubjectChoice, SuiteChoice, cancel_on_signal, this_program};
 
-/// Show that the suite cannot be fooled: adversaries, mutants, saboteurs, determinism. All of it, unless
+/// Show that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. All of it, unless
 /// some is asked for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// Change one thing at a time in what a passing subject answers: every case must notice.
+    /// Subjects that do nothing right: none is certified, and no `must` holds.
+    #[arg(long)]
+    adversaries: bool,
+    /// The reference with one promise broken: exactly that promise must come out broken.
+    #[arg(long)]
+    saboteurs: bool,
+    /// One change at a time in what a passing subject answers: every case must notice.
     #[arg(long)]
     mutants: bool,
-    /// Run in other orders, with other numbers of workers and in shards: the report must be the same.
+    /// Other orders, other numbers of workers, shards: the report must be the same to the byte.
     #[arg(long)]
     determinism: bool,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(flatten)]
     suite: SuiteChoice,
+}
+
+/// What one part found: whether it holds, the lines for people, the data for programs.
+struct Found {
+    holds: bool,
+    lines: Vec<String>,
+    data: Value,
 }
 
 /// Writes what was found to `out`. Holds when nothing was fooled.
@@ -37,111 +51,139 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     let bench = Bench {
         suite: &suite,
         command: args.subject.command()?,
-        options: RunOptions::default(),
-        cancel,
-        human: args.format == Format::Human,
-        all: !(args.mutants || args.determinism),
+        // Saboteurs and broken subjects are the reference's own.
+        of_reference: args.subject.is_reference() && args.suite.suite.is_none(),
+        run: RunOptions::default(),
+        options: Options { cancel, ..Options::new(this_program()?) },
     };
-    let mut sections = Map::new();
+    let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
+    if args.saboteurs && !bench.of_reference {
+        let told = "saboteurs are the built-in reference with one promise of the built-in suite broken; leave `--suite` and the command out";
+        return Err(Failed::Usage(told.to_owned()));
+    }
+    let parts: [(&str, bool, fn(&Bench<'_>) -> Result<Found, Failed>); 4] = [
+        ("adversaries", all || args.adversaries, |bench| bench.adversaries()),
+        ("saboteurs", (all && bench.of_reference) || args.saboteurs, |bench| bench.saboteurs()),
+        ("mutants", all || args.mutants, |bench| bench.mutants()),
+        ("determinism", all || args.determinism, |bench| bench.determinism()),
+    ];
+    let human = args.format == Format::Human;
     let mut holds = true;
-    let mut section = |name: &str, (held, data): (bool, Value)| {
-        holds &= held;
-        sections.insert(name.to_owned(), data);
-    };
-    if bench.all || args.mutants {
-        section("mutants", bench.mutants(out)?);
+    let mut data = Map::new();
+    for (name, _, part) in parts.into_iter().filter(|(_, wanted, _)| *wanted) {
+        let found = part(&bench)?;
+        holds &= found.holds;
+        if human {
+            let word = if found.holds { styled(GOOD, "holds") } else { styled(BAD, "BROKEN") };
+            writeln!(out, "{word} {name}")?;
+            found.lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+            out.flush()?;
+        }
+        data.insert(name.to_owned(), found.data);
     }
-    if bench.all || args.determinism {
-        section("determinism", bench.determinism(out)?);
-    }
-    let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
-    let written = if bench.human {
-        let verdict = if holds { "the suite holds" } else { "the suite does not hold" };
-        writeln!(out, "{verdict}")
-    } else {
-        sections.insert("holds".to_owned(), json!(holds));
-        serde_json::to_writer_pretty(&mut *out, &sections)
+    data.insert("holds".to_owned(), json!(holds));
+    let written = match (human, holds) {
+        (false, _) => serde_json::to_writer_pretty(&mut *out, &data)
             .map_err(Into::into)
-            .and_then(|()| writeln!(out))
+            .and_then(|()| writeln!(out)),
+        (true, true) => writeln!(out, "nothing was fooled"),
+        (true, false) => {
+            writeln!(out, "{}", styled(BAD, "the suite can be fooled, or is not what it was"))
+        }
     };
-    standing(found, written)
+    standing(if holds { Exit::Holds } else { Exit::DoesNotHold }, written)
 }
 
 struct Bench<'a> {
     suite: &'a Suite,
     command: SubjectCommand,
-    options: RunOptions,
-    cancel: Cancel,
-    human: bool,
-    all: bool,
+    of_reference: bool,
+    run: RunOptions,
+    options: Options,
 }
 
 impl Bench<'_> {
-    fn mutants(&self, out: &mut dyn Write) -> Result<(bool, Value), Failed> {
-        let report = mutants::check(self.suite, &self.command, &self.options, &self.cancel)?;
-        if self.human {
-            for (contract, tally) in &report.contracts {
-                let free: Vec<String> = tally
-                    .free
-                    .iter()
-                    .map(|(matcher, count)| format!("{count} by {matcher}"))
-                    .collect();
-                writeln!(
-                    out,
-                    "mutants of {contract}: {} cases, {} killed, {} survived ({:.2} %); declared free: {}",
-                    tally.cases,
-                    tally.killed,
-                    tally.survived,
-                    tally.rate(),
-                    if free.is_empty() { "none".to_owned() } else { free.join(", ") },
-                )?;
-            }
-            writeln!(
-                out,
-                "{} kinds of change are free in every case; `--format json` lists them under `unnoticed`",
-                report.unnoticed.len(),
-            )?;
-            for survivor in &report.survivors {
-                writeln!(
-                    out,
-                    "SURVIVED {}  {}: {} ({})",
-                    survivor.case, survivor.place, survivor.mutation, survivor.at
-                )?;
-            }
-            for case in &report.toothless {
-                writeln!(out, "TOOTHLESS {case}: no change of the answers fails it")?;
-            }
-            for case in &report.not_passed {
-                writeln!(
-                    out,
-                    "NOT PASSED {case}: the subject itself fails it, so its mutants say nothing"
-                )?;
-            }
-        }
-        Ok((report.holds(), serde_json::to_value(&report).unwrap_or_default()))
+    fn adversaries(&self) -> Result<Found, Failed> {
+        let reports = nulls::check(self.suite, &self.options)?;
+        let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
+        let mut lines = vec![format!(
+            "{} subjects that do nothing right: {} certified, {} musts hold, {} exceptions",
+            reports.len(),
+            reports.iter().filter(|report| !report.certified.is_empty()).count(),
+            reports.iter().map(|report| report.holds.len()).sum::<usize>(),
+            nulls::EXCEPTIONS.len(),
+        )];
+        lines.extend(problems);
+        Ok(Found { holds: lines.len() == 1, lines, data: json!(reports) })
     }
 
-    fn determinism(&self, out: &mut dyn Write) -> Result<(bool, Value), Failed> {
-        let found = determinism::check(self.suite, &self.command, &self.options, &self.cancel)?;
-        if self.human {
-            writeln!(
-                out,
-                "determinism of {}: {} runs, {} bytes of report with {} failing cases, {} differ",
-                found.subject,
-                found.runs,
-                found.bytes,
-                found.failing,
-                found.differing.len(),
-            )?;
-            for differing in &found.differing {
-                writeln!(
-                    out,
-                    "DIFFERS {}: `{}` became `{}`",
-                    differing.way, differing.first, differing.other
-                )?;
-            }
+    fn saboteurs(&self) -> Result<Found, Failed> {
+        let reports = saboteurs::check(self.suite, &self.options)?;
+        let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
+        let mut lines = vec![format!(
+            "{} references with one promise broken: {} caught for exactly that",
+            reports.len(),
+            reports.iter().filter(|report| report.problems.is_empty()).count(),
+        )];
+        lines.extend(problems);
+        Ok(Found { holds: lines.len() == 1, lines, data: json!(reports) })
+    }
+
+    fn mutants(&self) -> Result<Found, Failed> {
+        let report = mutants::check(self.suite, &self.command, &self.run, &self.options.cancel)?;
+        let mut lines = Vec::new();
+        for (contract, tally) in &report.contracts {
+            let (killed, survived, rate) = (tally.killed, tally.survived, tally.rate());
+            let free: usize = tally.free.values().sum();
+            lines.push(format!(
+                "{contract}: {} cases, {killed} mutants killed, {survived} survived ({rate:.2} %), {free} declared free",
+                tally.cases,
+            ));
         }
-        let holds = found.differing.is_empty();
-        Ok((holds, serde_json::to_value(&found).unwrap_or_default()))
+        lines.push(format!(
+            "{} kinds of change are free in every case; `--format json` lists them as `unnoticed`",
+            report.unnoticed.len(),
+        ));
+        lines.extend(report.survivors.iter().map(|survivor| {
+            let mutants::Survivor { case, at, place, mutation } = survivor;
+            format!("{} {case}  {place}: {mutation}  ({at})", styled(BAD, "SURVIVED"))
+        }));
+        lines.extend(report.toothless.iter().map(|case| {
+            format!("{} {case}: no change of the answers fails it", styled(BAD, "TOOTHLESS"))
+        }));
+        lines.extend(report.not_passed.iter().map(|case| {
+            let told = "the subject itself does not pass it, so its mutants say nothing";
+            format!("{} {case}: {told}", styled(BAD, "NOT PASSED"))
+        }));
+        Ok(Found { holds: report.holds(), lines, data: json!(report) })
+    }
+
+    fn determinism(&self) -> Result<Found, Failed> {
+        let mut found = Found { holds: true, lines: Vec::new(), data: Value::Null };
+        let mut subjects = vec![self.command.clone()];
+        if self.of_reference {
+            // A report of passes alone would prove little.
+            subjects.extend(determinism::FAILING.iter().map(|name| self.options.adversary(name)));
+        }
+        let mut data = Vec::new();
+        for subject in subjects {
+            let report = determinism::check(self.suite, &subject, &self.run, &self.options.cancel)?;
+            found.holds &= report.differing.is_empty();
+            found.lines.push(format!(
+                "{}: {} runs, {} bytes of report with {} failing cases, {} differ",
+                report.subject,
+                report.runs,
+                report.bytes,
+                report.failing,
+                report.differing.len(),
+            ));
+            found.lines.extend(report.differing.iter().map(|differing| {
+                let determinism::Differing { way, first, other } = differing;
+                format!("{} {way}: `{first}` became `{other}`", styled(BAD, "DIFFERS"))
+            }));
+            data.push(json!(report));
+        }
+        found.data = json!(data);
+        Ok(found)
     }
 }

@@ -54,6 +54,10 @@ const WAYS: &[Way] = &[
     },
 ];
 
+/// Saboteurs whose reports have failures of several kinds: differences, a crash, a fault of the wire.
+pub const FAILING: &[&str] =
+    &["tail-from-the-head", "crashes-on-empty-text", "prints-on-huge-numbers"];
+
 /// So many runs at a time: a run waits more than it works.
 const AT_A_TIME: usize = 3;
 

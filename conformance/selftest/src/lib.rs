@@ -34,6 +34,11 @@ impl Options {
         Self { program: program.into(), at_a_time: 8, jobs: 1, cancel: Cancel::default() }
     }
 
+    /// The command of the adversary of that name, with its usual claims.
+    pub fn adversary(&self, name: &str) -> SubjectCommand {
+        self.start(vec!["subject".to_owned(), "--adversary".to_owned(), name.to_owned()])
+    }
+
     fn command(&self, adversary: &Adversary, claims: &Claims) -> SubjectCommand {
         let mut args =
             vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
@@ -43,6 +48,10 @@ impl Options {
         for hook in &claims.hooks {
             args.extend(["--hook".to_owned(), hook.clone()]);
         }
+        self.start(args)
+    }
+
+    fn start(&self, args: Vec<String>) -> SubjectCommand {
         let shown = format!("proofmark {}", args.join(" "));
         SubjectCommand {
             program: self.program.clone().into_os_string(),

@@ -24,7 +24,7 @@ use super::process::{Process, StartError};
 use super::{Fault, Patience, SubjectCommand};
 
 /// So many calls of fakes may be made in a session.
-const MOST_ASKS: usize = 10_000;
+const MOST_ASKS: usize = 1_000;
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
