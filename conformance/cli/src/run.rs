@@ -104,7 +104,7 @@ pub(crate) struct Laws {
 
 impl Laws {
     pub(crate) fn options(&self) -> LawOptions {
-        LawOptions { seed: self.seed, cases: self.law_cases }
+        LawOptions { seed: self.seed, cases: self.law_cases, ..LawOptions::default() }
     }
 }
 

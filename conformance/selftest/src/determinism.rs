@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::run::{Cancel, RunError, RunOptions, run};
 use proofmark_suite::select::Shard;
 use proofmark_suite::subject::SubjectCommand;
@@ -59,7 +60,9 @@ pub const FAILING: &[&str] =
     &["tail-from-the-head", "crashes-on-empty-text", "prints-on-huge-numbers"];
 
 /// So many runs at a time: a run waits more than it works.
-const AT_A_TIME: usize = 3;
+const AT_A_TIME: usize = 6;
+/// So many inputs of each law are enough to see them come out the same.
+const LAW_CASES: u32 = 10;
 
 /// What the runs of one subject had in common.
 #[derive(Debug, Serialize)]
@@ -118,8 +121,13 @@ fn report(
     way: Way,
     cancel: &Cancel,
 ) -> Result<(String, usize), RunError> {
-    let options =
-        RunOptions { shuffle: way.shuffle, jobs: way.jobs, window: way.window, ..options.clone() };
+    let options = RunOptions {
+        shuffle: way.shuffle,
+        jobs: way.jobs,
+        window: way.window,
+        laws: LawOptions { cases: LAW_CASES, ..options.laws },
+        ..options.clone()
+    };
     let mut parts = Vec::new();
     for shard in Shard::all(way.shards) {
         let cases: Vec<&Case> = suite.cases.iter().filter(|case| shard.picks(case)).collect();

@@ -14,6 +14,7 @@ pub mod saboteurs;
 use std::path::PathBuf;
 
 use proofmark_adversaries::{Adversary, Claims};
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::run::{Cancel, RunError};
 use proofmark_suite::subject::SubjectCommand;
 
@@ -32,6 +33,11 @@ pub struct Options {
 impl Options {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), at_a_time: 8, jobs: 1, cancel: Cancel::default() }
+    }
+
+    /// What is wrong on purpose fails at the first inputs, and nobody needs the smallest.
+    fn laws(&self) -> LawOptions {
+        LawOptions { cases: 10, shrink: false, ..LawOptions::default() }
     }
 
     /// The command of the adversary of that name, with its usual claims.

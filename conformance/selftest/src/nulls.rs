@@ -76,7 +76,8 @@ fn try_null(
     } else {
         Patience::default()
     };
-    let how = RunOptions { jobs: options.jobs, patience, ..RunOptions::default() };
+    let how =
+        RunOptions { jobs: options.jobs, patience, laws: options.laws(), ..RunOptions::default() };
     let command = options.command(adversary, &claims);
     let cases = suite.cases.iter().collect();
     let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})

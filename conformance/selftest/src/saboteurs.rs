@@ -67,7 +67,7 @@ fn try_saboteur(
     if cases.is_empty() {
         problems.push(format!("`{}` breaks nothing that has a case", adversary.name));
     } else {
-        let how = RunOptions { jobs: options.jobs, ..RunOptions::default() };
+        let how = RunOptions { jobs: options.jobs, laws: options.laws(), ..RunOptions::default() };
         let command = options.command(adversary, &Claims::default());
         let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;

@@ -191,16 +191,6 @@ impl Case {
             .unwrap_or(&self.name)
     }
 
-    /// Whether any outcome, call of a fake or file is judged beyond "it returned".
-    pub(crate) fn demands_something(&self) -> bool {
-        let of_files = |step: &Step| matches!(step.action, Action::Leaves(_));
-        let of_a_call = |call: &CallStep| {
-            let free = |outcome: &Outcome| matches!(outcome, Outcome::Returns(pattern) if pattern.is_anything());
-            !call.asks.is_empty() || !call.expect.iter().any(free)
-        };
-        self.steps.iter().any(of_files) || self.calls().any(of_a_call)
-    }
-
     /// Every call, in order.
     pub fn calls(&self) -> impl Iterator<Item = &CallStep> {
         self.steps.iter().flat_map(Step::calls)

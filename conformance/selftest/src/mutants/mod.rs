@@ -4,6 +4,7 @@
 //! A verdict is a function of the case and its transcript, so a mutant needs no second run of the
 //! subject: the changed transcript is judged in its place, by the same code.
 
+mod freedom;
 mod seen;
 mod value;
 
@@ -18,6 +19,8 @@ use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::transcript::Transcript;
 use proofmark_suite::verdict::Verdict;
 use serde::Serialize;
+
+use self::freedom::freedom;
 
 /// So many generated cases of each law are mutated.
 const EXAMPLES_OF_A_LAW: u32 = 3;
@@ -167,7 +170,8 @@ impl MutantReport {
                 let fails = judge.step(step, &mutant.seen).is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
                 let kind = (mutant.of, without_indices(&mutant.place), mutant.how);
-                match (fails, mutant.free) {
+                let free = if fails { None } else { freedom(step, seen, &mutant.seen) };
+                match (fails, free) {
                     (true, _) => {
                         tally.killed += 1;
                         noticed.killed.insert(kind);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use proofmark_suite::Ask;
-use proofmark_suite::case::{Action, CallStep, FileExpected, Outcome, Step};
-use proofmark_suite::matcher::{Pattern, changes};
+use proofmark_suite::case::{Action, CallStep, Step};
+use proofmark_suite::matcher::Segment;
 use proofmark_suite::transcript::{Answered, FileSeen, Seen};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::value::changed;
 
@@ -18,8 +18,6 @@ pub(super) struct Mutant {
     pub(super) place: String,
     pub(super) how: &'static str,
     pub(super) seen: Seen,
-    /// What in the case says that this is free.
-    pub(super) free: Option<&'static str>,
 }
 
 type Tell<'a> = &'a mut dyn FnMut(Mutant);
@@ -27,18 +25,17 @@ type Tell<'a> = &'a mut dyn FnMut(Mutant);
 /// Tells every mutant of what was seen of a step.
 pub(super) fn mutants(step: &Step, seen: &Seen, tell: Tell<'_>) {
     match (&step.action, seen) {
-        (Action::Leaves(expected), Seen::Files(files)) => of_files(expected, files, tell),
+        (Action::Leaves(_), Seen::Files(files)) => of_files(files, tell),
         (_, Seen::Calls(answers)) => {
             let several = answers.len() > 1;
             for (index, (call, answer)) in step.calls().iter().zip(answers).enumerate() {
                 let prefix = if several { format!("call {} ", index + 1) } else { String::new() };
-                let mut with = |place: String, how, other: Answered, free| {
+                of_call(answer, !several, &mut |place, how, other| {
                     let mut answers = answers.clone();
                     answers[index] = other;
                     let (of, place) = (named(call, answer), format!("{prefix}{place}"));
-                    tell(Mutant { of, place, how, seen: Seen::Calls(answers), free });
-                };
-                of_call(call, answer, !several, &mut with);
+                    tell(Mutant { of, place, how, seen: Seen::Calls(answers) });
+                });
             }
         }
         _ => {}
@@ -54,84 +51,63 @@ fn named(call: &CallStep, answer: &Answered) -> String {
     }
 }
 
-/// Takes the place, what was done, the changed thing, and what says that it is free.
-type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T, Option<&'static str>);
+/// Takes the place, what was done, and the changed thing.
+type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T);
 
-fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
+fn of_call(answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
     let Ok(reply) = &answer.reply else { return };
-    of_reply(call, reply, &mut |place, how, reply, free| {
-        tell(place, how, Answered { reply: Ok(reply), asks: answer.asks.clone() }, free);
+    of_reply(reply, &mut |place, how, reply| {
+        tell(place, how, Answered { reply: Ok(reply), asks: answer.asks.clone() });
     });
     // With several calls at once, calls of fakes are seen at the end.
     if alone {
-        of_asks(call, &answer.asks, &mut |place, how, asks, free| {
-            tell(place, how, Answered { reply: answer.reply.clone(), asks }, free);
+        of_asks(&answer.asks, &mut |place, how, asks| {
+            tell(place, how, Answered { reply: answer.reply.clone(), asks });
         });
     }
 }
 
-fn of_reply(call: &CallStep, reply: &Value, tell: TellOf<'_, Value>) {
-    let (key, value) = match (reply.get("value"), reply.get("error")) {
-        (Some(value), None) => ("value", value),
-        (None, Some(error)) => ("error", error),
-        _ => return,
-    };
-    // A call that may end in two ways is free to end in the other.
-    let either = (call.expect.len() > 1).then_some("either");
+fn of_reply(reply: &Value, tell: TellOf<'_, Value>) {
+    let Some((key, value)) = content(reply) else { return };
     if key == "error" {
         let other = json!({ "value": null });
-        tell("answer".to_owned(), "a value instead of a failure", other, either);
+        tell("answer".to_owned(), "a value instead of a failure", other);
         for code in ["EVALIDATION", "EIO"] {
             let mut error = value.clone();
             error["code"] = json!(code);
             if error != *value {
-                let free = freedom(call, key, value, &error);
-                tell("answer $.code".to_owned(), "other error code", json!({ key: error }), free);
+                tell("answer $.code".to_owned(), "other error code", json!({ key: error }));
             }
         }
     } else {
         let error = json!({ "code": "EPROOFMARK", "message": "made up", "name": "Error" });
-        let other = json!({ "error": error });
-        tell("answer".to_owned(), "a failure instead of a value", other, either);
+        tell("answer".to_owned(), "a failure instead of a value", json!({ "error": error }));
     }
     changed(value, &mut |mutant| {
-        let free = freedom(call, key, value, &mutant.value);
         let dropped = key == "error" && mutant.how == "member dropped";
         let how = if dropped { "error property dropped" } else { mutant.how };
-        tell(format!("answer {}", shown(&mutant.path)), how, json!({ key: mutant.value }), free);
+        let reply = Map::from_iter([(key.to_owned(), mutant.value)]);
+        tell(format!("answer {}", shown(&mutant.path)), how, Value::Object(reply));
     });
 }
 
-/// What says that the change is free: a matcher in the alternative that the answer belongs to.
-fn freedom(call: &CallStep, key: &str, value: &Value, other: &Value) -> Option<&'static str> {
-    let patterns = call.expect.iter().filter_map(|outcome| match outcome {
-        Outcome::Returns(pattern) if key == "value" => Some(pattern),
-        Outcome::Fails(pattern) if key == "error" => Some(pattern),
-        Outcome::Returns(_) | Outcome::Fails(_) => None,
-    });
-    // What fits another alternative is free because there are several.
-    let either = (call.expect.len() > 1).then_some("either");
-    patterns.into_iter().find_map(|pattern| all_free(pattern, value, other)).or(either)
-}
-
-/// The freedom, if all that differs is free.
-fn all_free(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static str> {
-    let differing = changes(value, other);
-    let mut named = None;
-    for change in &differing {
-        named = Some(pattern.frees(change)?);
+/// The value or the error of a reply.
+fn content(reply: &Value) -> Option<(&'static str, &Value)> {
+    match (reply.get("value"), reply.get("error")) {
+        (Some(value), None) => Some(("value", value)),
+        (None, Some(error)) => Some(("error", error)),
+        _ => None,
     }
-    named
 }
 
-fn of_asks(call: &CallStep, asks: &[Ask], tell: TellOf<'_, Vec<Ask>>) {
+fn of_asks(asks: &[Ask], tell: TellOf<'_, Vec<Ask>>) {
     let stray = Ask {
         fake: "stray".to_owned(),
         method: "get".to_owned(),
         args: json!({}),
         answer: json!({ "value": null }),
     };
-    tell("calls of fakes".to_owned(), "call added", [asks, &[stray]].concat(), None);
+    tell("calls of fakes".to_owned(), "call added", [asks, &[stray]].concat());
     for (index, ask) in asks.iter().enumerate() {
         let place = format!("call {} of a fake", index + 1);
         let with = |other: Ask| {
@@ -141,41 +117,30 @@ fn of_asks(call: &CallStep, asks: &[Ask], tell: TellOf<'_, Vec<Ask>>) {
         };
         let mut fewer = asks.to_vec();
         fewer.remove(index);
-        tell(place.clone(), "call dropped", fewer, None);
+        tell(place.clone(), "call dropped", fewer);
         let other = Ask { fake: format!("{}~", ask.fake), ..ask.clone() };
-        tell(place.clone(), "other fake", with(other), None);
+        tell(place.clone(), "other fake", with(other));
         let other = Ask { method: format!("{}~", ask.method), ..ask.clone() };
-        tell(place.clone(), "other method", with(other), None);
+        tell(place.clone(), "other method", with(other));
         if asks.get(index + 1).is_some_and(|next| next != ask) {
             let mut swapped = asks.to_vec();
             swapped.swap(index, index + 1);
-            tell(place.clone(), "calls reordered", swapped, None);
+            tell(place.clone(), "calls reordered", swapped);
         }
-        let whole = |args: &Value| json!({ "fake": ask.fake, "method": ask.method, "args": args });
         changed(&ask.args, &mut |mutant| {
-            let free = call
-                .asks
-                .get(index)
-                .and_then(|pattern| all_free(pattern, &whole(&ask.args), &whole(&mutant.value)));
             let place = format!("{place}, args {}", shown(&mutant.path));
-            tell(place, mutant.how, with(Ask { args: mutant.value, ..ask.clone() }), free);
+            tell(place, mutant.how, with(Ask { args: mutant.value, ..ask.clone() }));
         });
     }
 }
 
-fn of_files(
-    expected: &BTreeMap<String, FileExpected>,
-    files: &BTreeMap<String, FileSeen>,
-    tell: Tell<'_>,
-) {
+fn of_files(files: &BTreeMap<String, FileSeen>, tell: Tell<'_>) {
     for (path, file) in files {
-        let Some(expected) = expected.get(path) else { continue };
         for (how, other) in of_file(file) {
-            let free = file_freedom(expected, file, &other);
             let mut files = files.clone();
             files.insert(path.clone(), other);
             let (of, place) = ("a file".to_owned(), format!("file {path}"));
-            tell(Mutant { of, place, how, seen: Seen::Files(files), free });
+            tell(Mutant { of, place, how, seen: Seen::Files(files) });
         }
     }
 }
@@ -225,32 +190,8 @@ fn of_file(file: &FileSeen) -> Vec<(&'static str, FileSeen)> {
     found
 }
 
-fn file_freedom(
-    expected: &FileExpected,
-    file: &FileSeen,
-    other: &FileSeen,
-) -> Option<&'static str> {
-    let (FileExpected::Lines { ndjson, .. }, FileSeen::Text(before), FileSeen::Text(after)) =
-        (expected, file, other)
-    else {
-        return None;
-    };
-    let Some(pattern) = ndjson else { return Some("prefix") };
-    let lines = |text: &str| -> Option<Value> {
-        text.ends_with('\n').then_some(())?;
-        text.lines()
-            .map(|line| serde_json::from_str(line).ok())
-            .collect::<Option<Vec<Value>>>()
-            .map(Value::Array)
-    };
-    let (before, after) = (lines(before)?, lines(after)?);
-    // The same JSON in other bytes.
-    if before == after { Some("ndjson") } else { all_free(pattern, &before, &after) }
-}
-
 /// `$.details[0]`.
-fn shown(path: &[proofmark_suite::matcher::Segment]) -> String {
-    use proofmark_suite::matcher::Segment;
+fn shown(path: &[Segment]) -> String {
     path.iter().fold("$".to_owned(), |shown, segment| match segment {
         Segment::Key(key) => format!("{shown}.{key}"),
         Segment::Item(index) => format!("{shown}[{index}]"),

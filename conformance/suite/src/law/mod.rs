@@ -46,11 +46,13 @@ pub struct LawOptions {
     pub seed: u64,
     /// So many inputs for each law.
     pub cases: u32,
+    /// Whether to look for the smallest input that fails.
+    pub shrink: bool,
 }
 
 impl Default for LawOptions {
     fn default() -> Self {
-        Self { seed: 0, cases: 100 }
+        Self { seed: 0, cases: 100, shrink: true }
     }
 }
 

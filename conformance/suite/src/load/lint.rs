@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::falsifiable::can_fail;
 use crate::case::{Action, Case, CaseKind, FileGiven};
 use crate::ledger::{Contract, Requirement};
 use crate::problem::{Problem, did_you_mean};
@@ -162,8 +163,8 @@ impl CaseLint<'_> {
     fn check_calls(&mut self) {
         if self.case.calls().next().is_none() {
             self.wrong("it calls nothing, so it cannot fail");
-        } else if !self.case.demands_something() {
-            self.wrong("it expects nothing of what it calls, so almost nothing can fail it; say what must come of it");
+        } else if !can_fail(self.case) {
+            self.wrong("whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it");
         }
         for call in self.case.calls() {
             let contract = self.contract;

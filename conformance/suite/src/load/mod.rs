@@ -1,6 +1,7 @@
 //! From files to a checked [`Suite`](crate::Suite): read, expand, compile, lint.
 
 pub(crate) mod expand;
+mod falsifiable;
 pub(crate) mod fixture;
 pub(crate) mod lint;
 pub(crate) mod source;

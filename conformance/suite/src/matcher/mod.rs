@@ -99,11 +99,6 @@ impl Pattern {
         Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
     }
 
-    /// Whether every value fits.
-    pub(crate) fn is_anything(&self) -> bool {
-        matches!(self.root, Node::Any(Kind::Value))
-    }
-
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
         self.difference_given(&Saved::default(), got)

@@ -21,8 +21,10 @@ pub(super) async fn try_law(
         match verdict {
             Verdict::Passed => tried += 1,
             Verdict::NotExercised { .. } => return Ok(Played::without(verdict)),
-            Verdict::Failed { failure } => {
-                let failure = smallest(case, law, input, failure, &play).await?;
+            Verdict::Failed { mut failure } => {
+                if options.shrink {
+                    failure = smallest(case, law, input, failure, &play).await?;
+                }
                 return Ok(Played::without(Verdict::Failed { failure }));
             }
         }

@@ -249,8 +249,10 @@ impl<'a> Worker<'a> {
             Err(faulted) => {
                 let failure = self.blamed(faulted, &connection).await;
                 let failure = match case.kind {
-                    CaseKind::Law(law) => self.shrink(case, law, failure).await,
-                    CaseKind::Fixture | CaseKind::Scenario => failure,
+                    CaseKind::Law(law) if self.run.options.laws.shrink => {
+                        self.shrink(case, law, failure).await
+                    }
+                    _ => failure,
                 };
                 self.decide(case, Played::without(Verdict::Failed { failure }));
                 true

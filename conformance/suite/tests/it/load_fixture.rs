@@ -128,7 +128,12 @@ const GIVEN: &str = r#""given": {}"#;
     r#""given": {"files": {"x": {"symlink": "/etc"}}}"#,
     "5: case `read/back`: a symlink's target must be relative, so that the case means the same on every machine"
 )]
-#[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"symlink": …} or {"folder": true}, not {"txt":""}"#)]
+#[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"hex": …}, {"symlink": …} or {"folder": true}, not {"txt":""}"#)]
+#[case::odd_hex(
+    GIVEN,
+    r#""given": {"files": {"x": {"hex": "0g"}}}"#,
+    "5: case `read/back`: `hex` of file `x` must be pairs of hex digits: "
+)]
 #[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
 #[case::unknown_fake(
     GIVEN,
@@ -150,7 +155,8 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 }
 
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
-const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks` and `process` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
+const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
 #[rstest]
@@ -228,6 +234,37 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks` and `proc
     5,
     "the args of `demo.read` must be an object, not [1]"
 )]
+#[case::any_answer_will_do(
+    r#"{ "call": "demo.read", "returns": {"$any": "value"} }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::any_failure_will_do(
+    r#"{ "call": "demo.read", "fails": {"code": {"$any": "string"}} }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::any_end_will_do(
+    r#"{ "call": "demo.read", "either": [{"returns": {"$any": "value"}}, {"fails": {"code": {"$matches": ""}}}] }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::one_of_everything(
+    r#"{ "call": "demo.read", "returns": {"$oneOf": [{"$any": "null"}, {"$any": "boolean"}, {"$any": "number"}, {"$any": "string"}, {"$any": "array"}, {"$any": "object"}]} }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::a_reference_to_nothing(
+    r#"{ "call": "demo.read", "args": {"a": [{"$ref": "pool/handle"}]}, "returns": null }"#,
+    5,
+    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
+)]
+#[case::a_reference_to_itself(
+    r#"{ "call": "demo.read", "as": "pool", "returns": {"$ref": "pool"} }"#,
+    5,
+    "refers to nothing"
+)]
+#[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
 #[case::nothing_called(r#"{ "kill": "b" }"#, 5, "it calls nothing, so it cannot fail")]
 fn a_broken_step(#[case] step: &str, #[case] line: usize, #[case] problem: &str) {
     assert_eq!(

@@ -1,0 +1,96 @@
+//! What in a case says that a change is free.
+
+use std::collections::BTreeMap;
+
+use proofmark_suite::Ask;
+use proofmark_suite::case::{Action, CallStep, FileExpected, Outcome, Step};
+use proofmark_suite::matcher::{Pattern, changes};
+use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use serde_json::{Value, json};
+
+/// The word in the case that leaves the change from `seen` to `other` free; none if nothing does.
+pub(super) fn freedom(step: &Step, seen: &Seen, other: &Seen) -> Option<&'static str> {
+    match (&step.action, seen, other) {
+        (Action::Leaves(expected), Seen::Files(files), Seen::Files(others)) => {
+            of_files(expected, files, others)
+        }
+        (_, Seen::Calls(answers), Seen::Calls(others)) => {
+            let pairs = step.calls().iter().zip(answers.iter().zip(others));
+            all(pairs.filter(|(_, (answer, other))| answer != other), |(call, (answer, other))| {
+                of_answer(call, answer, other)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The last freedom, if all of them are free, and there are any.
+fn all<T>(
+    changed: impl Iterator<Item = T>,
+    freedom: impl Fn(T) -> Option<&'static str>,
+) -> Option<&'static str> {
+    let mut named = None;
+    for one in changed {
+        named = Some(freedom(one)?);
+    }
+    named
+}
+
+fn of_answer(call: &CallStep, answer: &Answered, other: &Answered) -> Option<&'static str> {
+    if answer.asks != other.asks {
+        return of_asks(call, &answer.asks, &other.asks);
+    }
+    let (Ok(reply), Ok(other)) = (&answer.reply, &other.reply) else { return None };
+    let of_kind = |key: &str| Some((reply.get(key)?, other.get(key)?));
+    let patterns = call.expect.iter().filter_map(|outcome| match outcome {
+        Outcome::Returns(pattern) => Some((pattern, of_kind("value")?)),
+        Outcome::Fails(pattern) => Some((pattern, of_kind("error")?)),
+    });
+    // What fits another alternative is free because there are several.
+    let either = (call.expect.len() > 1).then_some("either");
+    patterns
+        .into_iter()
+        .find_map(|(pattern, (value, other))| of_value(pattern, value, other))
+        .or(either)
+}
+
+fn of_value(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static str> {
+    all(changes(value, other).iter(), |change| pattern.frees(change))
+}
+
+fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str> {
+    let whole = |ask: &Ask| json!({ "fake": ask.fake, "method": ask.method, "args": ask.args });
+    if asks.len() != others.len() {
+        return None;
+    }
+    let pairs = asks.iter().zip(others).zip(&call.asks);
+    all(pairs.filter(|((ask, other), _)| ask != other), |((ask, other), pattern)| {
+        of_value(pattern, &whole(ask), &whole(other))
+    })
+}
+
+fn of_files(
+    expected: &BTreeMap<String, FileExpected>,
+    files: &BTreeMap<String, FileSeen>,
+    others: &BTreeMap<String, FileSeen>,
+) -> Option<&'static str> {
+    let changed = files.iter().filter(|(path, file)| others.get(*path) != Some(file));
+    all(changed, |(path, file)| of_file(expected.get(path)?, file, others.get(path)?))
+}
+
+fn of_file(expected: &FileExpected, file: &FileSeen, other: &FileSeen) -> Option<&'static str> {
+    let (FileExpected::Lines { ndjson, .. }, FileSeen::Text(before), FileSeen::Text(after)) =
+        (expected, file, other)
+    else {
+        return None;
+    };
+    let Some(pattern) = ndjson else { return Some("prefix") };
+    let lines = |text: &str| -> Option<Value> {
+        text.ends_with('\n').then_some(())?;
+        let lines = text.lines().map(|line| serde_json::from_str(line).ok());
+        lines.collect::<Option<Vec<Value>>>().map(Value::Array)
+    };
+    let (before, after) = (lines(before)?, lines(after)?);
+    // The same JSON in other bytes.
+    if before == after { Some("ndjson") } else { of_value(pattern, &before, &after) }
+}
