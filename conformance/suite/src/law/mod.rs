@@ -119,7 +119,12 @@ impl Law {
         cases.pop().ok_or_else(|| "a law made no case".to_owned())
     }
 
-    /// The first cases that a run with these options tries.
+    /// What a run with these options tries, each as a fixture file.
+    pub fn fixtures(&self, options: LawOptions) -> Vec<Value> {
+        self.inputs(options).map(|input| self.fixture(&input.current())).collect()
+    }
+
+    /// The same as cases.
     pub fn examples(&self, options: LawOptions) -> Result<Vec<Case>, String> {
         self.inputs(options).map(|input| self.example(&input.current())).collect()
     }

@@ -180,7 +180,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `process`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
@@ -262,7 +262,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process
 #[case::a_reference_to_itself(
     r#"{ "call": "demo.read", "as": "pool", "returns": {"$ref": "pool"} }"#,
     5,
-    "refers to nothing"
+    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
 #[case::nothing_called(r#"{ "kill": "b" }"#, 5, "it calls nothing, so it cannot fail")]

@@ -3,6 +3,7 @@
 
 mod common;
 mod feature_forms;
+mod laws;
 mod load_feature;
 mod load_fixture;
 mod load_ledger;
