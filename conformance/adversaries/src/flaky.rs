@@ -14,11 +14,9 @@ pub(crate) const ALL: &[Adversary] = &[
         "never answers when many calls are under way",
         loses_answers_in_company,
     ),
-    Adversary::hostile(
-        "claims-a-slip-of-the-pen",
-        "claims a contract that there is not",
-        |_| serve(adapter().claims("sage.chroncile")),
-    ),
+    Adversary::hostile("claims-a-slip-of-the-pen", "claims a contract that there is not", |_| {
+        serve(adapter().claims("sage.chroncile"))
+    }),
     Adversary::hostile(
         "crashes-in-company",
         "ends at the second session that hashes",

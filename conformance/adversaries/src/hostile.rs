@@ -7,30 +7,52 @@ use proofmark_protocol::message::{push_error, push_request, push_result};
 use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
 use serde_json::{Value, json};
 
-use crate::{Adversary, Claims};
+use crate::{Adversary, Claims, Cost};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("exits-at-once", "ends before `hello`", |_| Ok(())),
     Adversary::null("exits-on-call", "ends with code 3 on every `call`", exits_on_call),
     Adversary::null("prints-garbage", "prints a greeting for people", prints_garbage),
-    Adversary::null("garbage-on-call", "logs to stdout in the middle of a call", garbage_on_call),
-    Adversary::null("half-a-line", "ends in the middle of an answer", half_a_line),
-    Adversary::null("endless-line", "prints a gigabyte without a newline", endless_line),
-    Adversary::null("unknown-id", "answers a request that nobody made", unknown_id),
-    Adversary::null("answers-twice", "answers every call twice", answers_twice),
-    Adversary::null("never-answers", "reads calls and says nothing", never_answers).slow(),
-    Adversary::null("never-greets", "does not even answer `hello`", never_greets).slow(),
-    Adversary::hostile("leaves-its-group", "joins another process group and falls silent", leaves_its_group),
-    Adversary::null("closes-stdout", "closes stdout on a call and lives on", closes_stdout).slow(),
-    Adversary::hostile("ignores-the-end", "ignores `shutdown`, the end of input and SIGTERM", ignores_the_end),
+    Adversary::hostile(
+        "garbage-on-call",
+        "logs to stdout in the middle of a call",
+        garbage_on_call,
+    ),
+    Adversary::hostile("half-a-line", "ends in the middle of an answer", half_a_line),
+    Adversary::null("endless-line", "prints a gigabyte without a newline", endless_line)
+        .at(Cost::Output),
+    Adversary::hostile("unknown-id", "answers a request that nobody made", unknown_id),
+    Adversary::hostile("answers-twice", "answers every call twice", answers_twice),
+    Adversary::null("never-answers", "reads calls and says nothing", never_answers).at(Cost::Time),
+    Adversary::null("never-greets", "does not even answer `hello`", never_greets).at(Cost::Time),
+    Adversary::hostile(
+        "leaves-its-group",
+        "joins another process group and falls silent",
+        leaves_its_group,
+    ),
+    Adversary::hostile("closes-stdout", "closes stdout on a call and lives on", closes_stdout),
+    Adversary::hostile(
+        "ignores-the-end",
+        "ignores `shutdown`, the end of input and SIGTERM",
+        ignores_the_end,
+    ),
     Adversary::hostile("leaves-a-child", "ends, but not its child", leaves_a_child),
-    Adversary::hostile("leaves-a-daemon", "ends, but not its child in a session of its own", leaves_a_daemon),
+    Adversary::hostile(
+        "leaves-a-daemon",
+        "ends, but not its child in a session of its own",
+        leaves_a_daemon,
+    ),
     Adversary::hostile("daemon", "the child of leaves-a-daemon", daemon),
     Adversary::null("other-version", "speaks protocol 99", other_version),
-    Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr),
-    Adversary::null("asks-without-end", "calls a fake for ever", asks_without_end),
+    Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr)
+        .at(Cost::Output),
+    Adversary::hostile("asks-without-end", "calls a fake for ever", asks_without_end),
     Adversary::null("no-reply", "answers `call` with a bare value", no_reply),
-    Adversary::null("implements-nothing", "claims all and answers `call` with -32601", implements_nothing),
+    Adversary::null(
+        "implements-nothing",
+        "claims all and answers `call` with -32601",
+        implements_nothing,
+    ),
 ];
 
 /// What to do about one request.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use crate::hostile::{Then, greeting, implements_nothing, serve};
-use crate::{Adversary, Claims};
+use crate::{Adversary, Claims, Cost};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("accepts-with-null", "answers every call with null", |claims| {
@@ -51,9 +51,11 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("rejects-with-eio", "fails every call with EIO", |claims| {
         rejects(claims, "EIO", &["operation", "path"])
     }),
-    Adversary::null("rejects-with-elock-timeout", "fails every call with ELOCK_TIMEOUT", |claims| {
-        rejects(claims, "ELOCK_TIMEOUT", &["path", "timeoutMs", "holder"])
-    }),
+    Adversary::null(
+        "rejects-with-elock-timeout",
+        "fails every call with ELOCK_TIMEOUT",
+        |claims| rejects(claims, "ELOCK_TIMEOUT", &["path", "timeoutMs", "holder"]),
+    ),
     Adversary::null("rejects-with-ehalt", "fails every call with EHALT", |claims| {
         rejects(claims, "EHALT", &["invariant", "expected", "actual", "context"])
     }),
@@ -80,21 +82,23 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
     Adversary::null("is-true", "is the program `true`", |_| becomes("true")),
     Adversary::null("is-cat", "is the program `cat`", |_| becomes("cat")),
-    Adversary::null("crashes-on-the-seventh-call", "answers six calls with null and ends", |claims| {
-        let mut calls = 0;
-        serve(claims, move |id, _, answer| {
-            calls += 1;
-            if calls == 7 {
-                std::process::abort();
-            }
-            push_result(answer, id, &json!({ "value": null }));
-            Ok(Then::GoOn)
-        })
-    }),
-    Adversary::null("never-opens", "greets, and then says nothing", |claims| {
-        only_greets(claims)
-    })
-    .slow(),
+    Adversary::null(
+        "crashes-on-the-seventh-call",
+        "answers six calls with null and ends",
+        |claims| {
+            let mut calls = 0;
+            serve(claims, move |id, _, answer| {
+                calls += 1;
+                if calls == 7 {
+                    std::process::abort();
+                }
+                push_result(answer, id, &json!({ "value": null }));
+                Ok(Then::GoOn)
+            })
+        },
+    ),
+    Adversary::null("never-opens", "greets, and then says nothing", |claims| only_greets(claims))
+        .at(Cost::Time),
     Adversary::null("floods-with-events", "sends events for ever when it is called", |claims| {
         serve(claims, |id, params, _| {
             let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });
@@ -108,7 +112,7 @@ pub(crate) const ALL: &[Adversary] = &[
             }
         })
     })
-    .slow(),
+    .at(Cost::Output),
     Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps),
     Adversary::null("lags-behind", "answers every call with the session's answer before", lags),
     Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {
@@ -150,10 +154,37 @@ fn rejects(claims: &Claims, code: &str, properties: &[&str]) -> io::Result<()> {
 /// Every property that the taxonomy gives to any code, with the likeliest value.
 fn taxonomy() -> Map<String, Value> {
     let fields = [
-        "path", "event", "type", "timestamp", "actor", "agent", "actor.agent", "id", "actor.id",
-        "eventId", "n", "lockTimeoutMs", "details", "details.0.field", "details.0.reason", "field",
-        "reason", "resource", "operation", "timeoutMs", "elapsedMs", "invariant", "expected",
-        "actual", "code", "message", "value", "json", "text", "hex", "key",
+        "path",
+        "event",
+        "type",
+        "timestamp",
+        "actor",
+        "agent",
+        "actor.agent",
+        "id",
+        "actor.id",
+        "eventId",
+        "n",
+        "lockTimeoutMs",
+        "details",
+        "details.0.field",
+        "details.0.reason",
+        "field",
+        "reason",
+        "resource",
+        "operation",
+        "timeoutMs",
+        "elapsedMs",
+        "invariant",
+        "expected",
+        "actual",
+        "code",
+        "message",
+        "value",
+        "json",
+        "text",
+        "hex",
+        "key",
     ];
     let details: Vec<Value> =
         fields.iter().map(|field| json!({ "field": field, "reason": "is wrong" })).collect();

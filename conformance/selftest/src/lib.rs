@@ -32,7 +32,8 @@ impl Options {
     }
 
     fn command(&self, adversary: &Adversary, claims: &Claims) -> SubjectCommand {
-        let mut args = vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
+        let mut args =
+            vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
         for contract in &claims.contracts {
             args.extend(["--claim".to_owned(), contract.clone()]);
         }

@@ -18,7 +18,9 @@ pub(crate) fn each<T: Sync, R: Send>(
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = items.get(index) else { break };
                     let result = work(item);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+                    done.lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((index, result));
                 }
             });
         }

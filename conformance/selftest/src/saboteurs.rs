@@ -106,12 +106,17 @@ fn differences(
     got: &BTreeMap<String, Vec<String>>,
 ) -> Vec<String> {
     let Adversary { name, about, .. } = adversary;
-    let missed = breaks.iter().filter(|id| !got.contains_key(**id)).map(|id| {
-        format!("`{name}` ({about}) breaks {id}, and no case notices")
-    });
-    let unexpected = got.iter().filter(|(id, _)| !breaks.contains(&id.as_str())).map(|(id, cases)| {
-        format!("`{name}` ({about}) does not break {id}, which is blamed by {}", cases.join(", "))
-    });
+    let missed = breaks
+        .iter()
+        .filter(|id| !got.contains_key(**id))
+        .map(|id| format!("`{name}` ({about}) breaks {id}, and no case notices"));
+    let unexpected =
+        got.iter().filter(|(id, _)| !breaks.contains(&id.as_str())).map(|(id, cases)| {
+            format!(
+                "`{name}` ({about}) does not break {id}, which is blamed by {}",
+                cases.join(", ")
+            )
+        });
     missed.chain(unexpected).collect()
 }
 
@@ -126,7 +131,5 @@ fn certified_all_the_same(
     };
     let judged = outcome.judge(suite);
     let fooled = judged.iter().filter(|one| one.certified && one.requirements.iter().any(broken));
-    fooled
-        .map(|one| format!("`{}` is certified for {}", adversary.name, one.contract.id))
-        .collect()
+    fooled.map(|one| format!("`{}` is certified for {}", adversary.name, one.contract.id)).collect()
 }

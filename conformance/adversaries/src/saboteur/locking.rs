@@ -1,0 +1,220 @@
+//! Locks that do not lock, do not open, or lock too much.
+
+use std::fs::{self, File};
+
+use serde_json::Value;
+
+use super::tools::{
+    APPENDS, HOLD, Memory, Next, RELEASE, Subject, add, around, beside, broken, code, file, holder,
+    is_held, line, lock_timeout, path, refuses_event, root, watch_locks,
+};
+use crate::Adversary;
+
+pub(super) const ALL: &[Adversary] = &[
+    Adversary::saboteur(
+        "ignores-the-lock",
+        "an append that does not get the lock goes on without",
+        &[
+            "CHRONICLE-034",
+            "CHRONICLE-035",
+            "CHRONICLE-037",
+            "CHRONICLE-039",
+            "CHRONICLE-040",
+            "CHRONICLE-041",
+            "CHRONICLE-044",
+        ],
+        |subject| goes_on_without(subject, |_| true),
+    ),
+    Adversary::saboteur(
+        "locks-in-one-process",
+        "a lock of another process is ignored",
+        &["CHRONICLE-035", "CHRONICLE-039"],
+        |subject| goes_on_without(subject, |holder| holder != Some(std::process::id())),
+    ),
+    Adversary::saboteur(
+        "locks-others-out",
+        "a lock of the own process is ignored",
+        &[
+            "CHRONICLE-034",
+            "CHRONICLE-037",
+            "CHRONICLE-039",
+            "CHRONICLE-040",
+            "CHRONICLE-041",
+            "CHRONICLE-044",
+        ],
+        |subject| goes_on_without(subject, |holder| holder == Some(std::process::id())),
+    ),
+    Adversary::saboteur(
+        "has-one-lock-for-all",
+        "a lock on one chronicle locks every other",
+        &["CHRONICLE-036"],
+        has_one_lock_for_all,
+    ),
+    Adversary::saboteur(
+        "never-releases",
+        "a released lock stays taken",
+        &["CHRONICLE-037", "CHRONICLE-038", "CHRONICLE-039"],
+        never_releases,
+    ),
+    Adversary::saboteur(
+        "takes-the-lock-too-late",
+        "an append that gave up takes the lock when it comes free, and keeps it",
+        &["CHRONICLE-037", "CHRONICLE-039"],
+        takes_the_lock_too_late,
+    ),
+    Adversary::saboteur(
+        "does-not-wait",
+        "an append that finds the lock taken gives up at once",
+        &["CHRONICLE-038"],
+        does_not_wait,
+    ),
+    Adversary::saboteur(
+        "writes-all-the-same",
+        "an append fails with ELOCK_TIMEOUT, and has written",
+        &["CHRONICLE-039"],
+        writes_all_the_same,
+    ),
+    Adversary::saboteur(
+        "writes-later",
+        "an append that failed with ELOCK_TIMEOUT is written with the next one",
+        &["CHRONICLE-039"],
+        writes_later,
+    ),
+    Adversary::saboteur(
+        "locks-beyond-death",
+        "a lock outlives the process that held it",
+        &["CHRONICLE-043"],
+        locks_beyond_death,
+    ),
+    Adversary::saboteur(
+        "checks-after-the-lock",
+        "a malformed event waits for the lock before it is refused",
+        &["CHRONICLE-053"],
+        checks_after_the_lock,
+    ),
+];
+
+/// Writes when the lock does not come free and `whose` says that its holder does not count.
+fn goes_on_without(subject: Subject, whose: fn(Option<u32>) -> bool) -> Subject {
+    around(subject, APPENDS, move |call, args, inner: Next| async move {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") && whose(holder(&answer)) {
+            add(&file(&call, &args), line(&args).as_bytes())?;
+            return Ok(Value::Null);
+        }
+        answer
+    })
+}
+
+fn has_one_lock_for_all(subject: Subject) -> Subject {
+    let subject = around(subject, HOLD, async |call, args, inner: Next| {
+        fs::write(root(&call).join(".locked"), path(&args)).map_err(broken)?;
+        inner.call(call, args).await
+    });
+    let subject = around(subject, RELEASE, async |call, args, inner: Next| {
+        fs::remove_file(root(&call).join(".locked")).map_err(broken)?;
+        inner.call(call, args).await
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let locked = fs::read_to_string(root(&call).join(".locked"));
+        let answer = inner.call(call, args.clone()).await;
+        match locked {
+            Ok(other) if answer.is_ok() && other != path(&args) => Err(lock_timeout(&args)),
+            _ => answer,
+        }
+    })
+}
+
+fn never_releases(subject: Subject) -> Subject {
+    let subject = around(subject, RELEASE, async |call, args, _| {
+        fs::write(beside(&file(&call, &args), ".kept"), "").map_err(broken)?;
+        Ok(Value::Null)
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let mut brief = args.clone();
+        // Nobody waits for what never comes: it would only take time.
+        if args["lockTimeoutMs"].as_u64().is_some_and(|limit| limit >= 10_000) {
+            let kept = beside(&file(&call, &args), ".kept");
+            super::tools::until(|| kept.exists() || !is_held(&file(&call, &args))).await;
+            if kept.exists() {
+                brief["lockTimeoutMs"] = 20.into();
+            }
+        }
+        inner.call(call, brief).await
+    })
+}
+
+fn takes_the_lock_too_late(subject: Subject) -> Subject {
+    static TAKEN: Memory<File> = Memory::new();
+    static LATE: Memory<()> = Memory::new();
+    let subject = around(subject, APPENDS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") {
+            LATE.of(&call, path(&args), |late| *late = Some(()));
+        }
+        answer
+    });
+    around(subject, RELEASE, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if LATE.of(&call, path(&args), Option::take).is_some() {
+            let taken = File::open(file(&call, &args)).map_err(broken)?;
+            taken.lock().map_err(broken)?;
+            TAKEN.of(&call, path(&args), |keep| *keep = Some(taken));
+        }
+        answer
+    })
+}
+
+fn does_not_wait(subject: Subject) -> Subject {
+    around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
+        if is_held(&file(&call, &args)) && args["lockTimeoutMs"].as_u64() >= Some(10_000) {
+            return Err(lock_timeout(&args));
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn writes_all_the_same(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") {
+            add(&file(&call, &args), line(&args).as_bytes())?;
+        }
+        answer
+    })
+}
+
+fn writes_later(subject: Subject) -> Subject {
+    static LATE: Memory<String> = Memory::new();
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") {
+            LATE.of(&call, path(&args), |late| *late = Some(line(&args)));
+        } else if answer.is_ok()
+            && let Some(late) = LATE.of(&call, path(&args), Option::take)
+        {
+            add(&file(&call, &args), late.as_bytes())?;
+        }
+        answer
+    })
+}
+
+fn locks_beyond_death(subject: Subject) -> Subject {
+    around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        // Whoever releases a lock leaves its mark as well, but lives.
+        let dead = beside(&file, ".held").exists() && !is_held(&file);
+        if dead && args["lockTimeoutMs"].as_u64() >= Some(10_000) {
+            return Err(lock_timeout(&args));
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn checks_after_the_lock(subject: Subject) -> Subject {
+    around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        let answer = inner.call(call, args.clone()).await;
+        if refuses_event(&answer) && is_held(&file) { Err(lock_timeout(&args)) } else { answer }
+    })
+}
