@@ -124,9 +124,14 @@ pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'stat
     })
 }
 
+/// The adversary of that name.
+pub fn find(name: &str) -> Option<&'static Adversary> {
+    all().find(|adversary| adversary.name == name)
+}
+
 /// Is the adversary of that name on stdin and stdout, for as long as it likes.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
-    match all().find(|adversary| adversary.name == name) {
+    match find(name) {
         Some(adversary) => adversary.serve(claims),
         None => {
             let known: Vec<&str> = all().map(|adversary| adversary.name).collect();

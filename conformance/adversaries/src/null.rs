@@ -99,17 +99,14 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::null("never-opens", "greets, and then says nothing", |claims| only_greets(claims))
         .at(Cost::Time),
-    Adversary::null("floods-with-events", "sends events for ever when it is called", |claims| {
-        serve(claims, |id, params, _| {
+    Adversary::null("floods-with-events", "sends ten thousand events with each answer", |claims| {
+        serve(claims, |id, params, lines| {
             let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });
-            let mut lines = Vec::new();
-            for _ in 0..1000 {
-                push_notification(&mut lines, "event", &event);
+            for _ in 0..10_000 {
+                push_notification(lines, "event", &event);
             }
-            let mut out = io::stdout().lock();
-            loop {
-                out.write_all(&lines)?;
-            }
+            push_result(lines, id, &json!({ "value": null }));
+            Ok(Then::GoOn)
         })
     })
     .at(Cost::Output),

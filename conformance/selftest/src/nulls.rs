@@ -73,9 +73,8 @@ fn try_null(
         hooks: suite.contracts.iter().flat_map(|one| one.hooks.keys().cloned()).collect(),
     };
     let patience = match adversary.cost {
-        Cost::Low => Patience::default(),
+        Cost::Low | Cost::Output => Patience::default(),
         Cost::Time => Patience { start: SHORT, call: SHORT, end: SHORT },
-        Cost::Output => Patience { call: SHORT, ..Patience::default() },
     };
     let how = RunOptions { jobs: options.jobs, patience, ..RunOptions::default() };
     let command = options.command(adversary, &claims);

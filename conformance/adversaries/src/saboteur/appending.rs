@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::tools::{
     APPENDS, Call, Memory, Next, Place, READS, Subject, add, around, beside, broken, bytes, events,
-    file, path, put,
+    file, line, path, put,
 };
 use crate::Adversary;
 
@@ -22,19 +22,31 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "rolls-back-the-dead",
         "what a process wrote is undone when it is killed",
+        // A story that shows both promises blames both.
         &["CHRONICLE-008", "CHRONICLE-009"],
         rolls_back_the_dead,
     ),
     Adversary::saboteur(
         "writes-behind",
         "an append is acknowledged and written with the next call",
-        &[],
+        // All that looks at the file itself, or from another process.
+        &[
+            "CHRONICLE-006",
+            "CHRONICLE-007",
+            "CHRONICLE-008",
+            "CHRONICLE-009",
+            "CHRONICLE-011",
+            "CHRONICLE-012",
+            "CHRONICLE-014",
+            "CHRONICLE-037",
+        ],
         writes_behind,
     ),
     Adversary::saboteur(
         "glues-to-a-partial-line",
         "an append goes on where a torn line ended",
-        &["CHRONICLE-019"],
+        // A story that shows both promises blames both.
+        &["CHRONICLE-018", "CHRONICLE-019"],
         glues_to_a_partial_line,
     ),
     Adversary::saboteur(
@@ -269,23 +281,18 @@ fn splits_long_lines(subject: Subject) -> Subject {
     const PAGE: usize = 4096;
     let subject = around(subject, READS, async |call, args, inner: Next| {
         let bytes = bytes(&file(&call, &args));
-        if !bytes.windows(2).any(|pair| pair == b",\n") {
-            return inner.call(call, args).await;
-        }
         let events = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>();
-        Ok(events.map_while(Result::ok).collect())
+        match events.collect::<Result<Vec<Value>, _>>() {
+            Ok(events) if bytes.windows(2).any(|pair| pair == b",\n") => Ok(events.into()),
+            _ => inner.call(call, args).await,
+        }
     });
     around(subject, APPENDS, async |call, args, inner: Next| {
-        let file = file(&call, &args);
-        let old = bytes(&file).len();
+        let (file, line) = (file(&call, &args), line(&args));
         let answer = inner.call(call, args).await;
-        let mut new = bytes(&file);
-        if answer.is_ok()
-            && new.len() > old + PAGE
-            && let Some(comma) = new[old..].iter().position(|byte| *byte == b',')
-        {
-            new.insert(old + comma + 1, b'\n');
-            put(&file, &new)?;
+        if answer.is_ok() && line.len() > PAGE {
+            let (old, split) = (bytes(&file), line.replacen(',', ",\n", 1));
+            put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())?;
         }
         answer
     })

@@ -8,8 +8,8 @@ use sage_errors::SageError;
 use serde_json::Value;
 
 use super::tools::{
-    APPENDS, Answer, Call, Next, READS, Subject, add, around, broken, code, events, file, line,
-    path, refusal, refuses_event, root,
+    APPENDS, Answer, Call, FILES, Next, READS, Subject, add, around, broken, code, events, file,
+    line, path, refusal, refuses_event, root,
 };
 use crate::Adversary;
 
@@ -17,6 +17,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "makes-the-file-first",
         "a malformed event is refused when file and folder are made",
+        // A story that shows both promises blames both.
         &["CHRONICLE-047", "CHRONICLE-052"],
         makes_the_file_first,
     ),
@@ -68,7 +69,67 @@ pub(super) const ALL: &[Adversary] = &[
         &["CHRONICLE-059"],
         cuts_paths_at_nul,
     ),
+    Adversary::saboteur(
+        "renames-dotted-files",
+        "dots in a name become underscores, for every operation",
+        &["CHRONICLE-011", "CHRONICLE-056"],
+        |subject| renames(subject, dotless),
+    ),
+    Adversary::saboteur(
+        "flattens-folders",
+        "a chronicle whose folder is missing is kept at the top, for every operation",
+        &["CHRONICLE-060"],
+        |subject| renames(subject, flat),
+    ),
+    Adversary::saboteur(
+        "passes-over-dots",
+        "`..` within the workspace is passed over",
+        &["CHRONICLE-065"],
+        |subject| renames(subject, passed_over),
+    ),
 ];
+
+/// Keeps a chronicle elsewhere, wherever `other` says so, and finds it there again.
+fn renames(subject: Subject, other: fn(&Call, &str) -> Option<String>) -> Subject {
+    around(subject, FILES, move |call, mut args, inner: Next| async move {
+        if let Some(other) = other(&call, path(&args)) {
+            args["path"] = other.into();
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn dotless(call: &Call, path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let stem = name.strip_suffix(".sage").filter(|stem| stem.contains('.'))?;
+    let other = format!("{}.sage", stem.replace('.', "_"));
+    let there = root(call).join(path).exists();
+    (!there).then(|| if folder.is_empty() { other.clone() } else { format!("{folder}/{other}") })
+}
+
+fn flat(call: &Call, path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/')?;
+    let plain = !path.starts_with('/') && !folder.contains("..");
+    let there = root(call).join(folder).symlink_metadata().is_ok()
+        || root(call).join(folder.split('/').next()?).is_file();
+    (plain && !there).then(|| name.to_owned())
+}
+
+fn passed_over(_: &Call, path: &str) -> Option<String> {
+    let segments: Vec<&str> = path.split('/').collect();
+    let inside = segments.contains(&"..") && !leads_out(path);
+    inside.then(|| {
+        segments.into_iter().filter(|segment| *segment != "..").collect::<Vec<_>>().join("/")
+    })
+}
+
+fn leads_out(path: &str) -> bool {
+    let mut depth = 0;
+    path.split('/').any(|segment| {
+        depth += if segment == ".." { -1 } else { 1 };
+        depth < 0
+    })
+}
 
 fn make(file: &Path) -> Result<(), Failure> {
     file.parent().map_or(Ok(()), fs::create_dir_all).map_err(broken)?;
@@ -142,12 +203,8 @@ enum Says {
     No,
 }
 
-fn has_dots(call: &Call, args: &Value) -> bool {
-    let mut depth = 0;
-    path(args).split('/').any(|segment| {
-        depth += if segment == ".." { -1 } else { 1 };
-        depth < 0
-    }) && root(call).is_dir()
+fn has_dots(_: &Call, args: &Value) -> bool {
+    leads_out(path(args))
 }
 
 fn has_link(call: &Call, args: &Value) -> bool {

@@ -34,10 +34,12 @@ pub(super) const ALL: &[Adversary] = &[
 ];
 
 /// Whether the reference would take it.
-fn is_event(event: &Value) -> bool {
+fn is_right(args: &Value) -> bool {
+    let event = &args["event"];
     let text = |value: &Value| value.is_string();
-    let id = event.get("eventId").is_none_or(text);
-    id && text(&event["type"])
+    let rest = event.get("eventId").is_none_or(text)
+        && args.get("lockTimeoutMs").is_none_or(Value::is_u64);
+    rest && text(&event["type"])
         && text(&event["timestamp"])
         && text(&event["actor"]["agent"])
         && text(&event["actor"]["id"])
@@ -53,7 +55,7 @@ fn without_id(event: &Value) -> Value {
 
 fn hashes_as_given(subject: Subject) -> Subject {
     around(subject, &["chronicle.appendEvent"], async |call, args, inner: Next| {
-        if !is_event(&args["event"]) {
+        if args["event"].get("eventId").is_some() || !is_right(&args) {
             return inner.call(call, args).await;
         }
         let id = sha256(without_id(&args["event"]).to_string());
@@ -63,7 +65,7 @@ fn hashes_as_given(subject: Subject) -> Subject {
 
 fn hashes_the_given_id(subject: Subject) -> Subject {
     around(subject, &["chronicle.appendEvent"], async |call, args, inner: Next| {
-        if args["event"].get("eventId").is_none() || !is_event(&args["event"]) {
+        if args["event"].get("eventId").is_none() || !is_right(&args) {
             return inner.call(call, args).await;
         }
         let id = sha256(canonical_json(&args["event"]));
@@ -74,7 +76,7 @@ fn hashes_the_given_id(subject: Subject) -> Subject {
 fn chains_ids(subject: Subject) -> Subject {
     around(subject, &["chronicle.appendEvent"], async |call, args, inner: Next| {
         match events(&file(&call, &args)).last() {
-            Some(last) if is_event(&args["event"]) => {
+            Some(last) if is_right(&args) => {
                 let event = canonical_json(&without_id(&args["event"]));
                 let id = sha256(format!("{}{event}", last["eventId"]));
                 append_as(call, args, id).await
@@ -86,7 +88,7 @@ fn chains_ids(subject: Subject) -> Subject {
 
 fn computes_every_id(subject: Subject) -> Subject {
     around(subject, &["chronicle.appendEventWithId"], async |call, args, inner: Next| {
-        if args["event"].get("eventId").is_none() || !is_event(&args["event"]) {
+        if args["event"].get("eventId").is_none() || !is_right(&args) {
             return inner.call(call, args).await;
         }
         let id = sha256(canonical_json(&without_id(&args["event"])));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::tools::{
     APPENDS, HOLD, Memory, Next, RELEASE, Subject, add, around, beside, broken, code, file, holder,
-    is_held, line, lock_timeout, path, refuses_event, root, watch_locks,
+    is_held, line, lock_timeout, path, refuses_event, root, until, watch_locks,
 };
 use crate::Adversary;
 
@@ -126,21 +126,19 @@ fn has_one_lock_for_all(subject: Subject) -> Subject {
 }
 
 fn never_releases(subject: Subject) -> Subject {
-    let subject = around(subject, RELEASE, async |call, args, _| {
+    let subject = around(watch_locks(subject), RELEASE, async |call, args, _| {
         fs::write(beside(&file(&call, &args), ".kept"), "").map_err(broken)?;
         Ok(Value::Null)
     });
-    around(subject, APPENDS, async |call, args, inner: Next| {
-        let mut brief = args.clone();
-        // Nobody waits for what never comes: it would only take time.
-        if args["lockTimeoutMs"].as_u64().is_some_and(|limit| limit >= 10_000) {
-            let kept = beside(&file(&call, &args), ".kept");
-            super::tools::until(|| kept.exists() || !is_held(&file(&call, &args))).await;
-            if kept.exists() {
-                brief["lockTimeoutMs"] = 20.into();
-            }
+    around(subject, APPENDS, async |call, mut args, inner: Next| {
+        let file = file(&call, &args);
+        let kept = beside(&file, ".kept");
+        let patient = args["lockTimeoutMs"].as_u64() >= Some(10_000);
+        // To wait for what never comes would only take time.
+        if patient && is_held(&file) && until(|| kept.exists()).await {
+            args["lockTimeoutMs"] = 20.into();
         }
-        inner.call(call, brief).await
+        inner.call(call, args).await
     })
 }
 

@@ -50,7 +50,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "tail-from-the-head",
         "tailChronicle gives the first n events",
-        &[],
+        &["CHRONICLE-020", "CHRONICLE-024", "CHRONICLE-026"],
         tail_from_the_head,
     ),
     Adversary::saboteur(

@@ -21,6 +21,15 @@ pub(super) type Answer = Result<Value, Failure>;
 
 pub(super) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
 pub(super) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
+/// Everything that names a chronicle.
+pub(super) const FILES: &[&str] = &[
+    "chronicle.appendEvent",
+    "chronicle.appendEventWithId",
+    "chronicle.readChronicle",
+    "chronicle.tailChronicle",
+    "chronicle.holdLock",
+    "chronicle.releaseLock",
+];
 pub(super) const HOLD: &[&str] = &["chronicle.holdLock"];
 pub(super) const RELEASE: &[&str] = &["chronicle.releaseLock"];
 
@@ -99,9 +108,9 @@ impl Drop for Place {
     }
 }
 
-/// Waits until something is so, for a second at most, and tells whether it is.
+/// Waits until something is so, for two seconds at most, and tells whether it is.
 pub(super) async fn until(so: impl Fn() -> bool) -> bool {
-    for _ in 0..200 {
+    for _ in 0..400 {
         if so() {
             return true;
         }

@@ -20,7 +20,16 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "sorts-at-the-top-only",
         "keys below the top stand as they were given",
-        &[],
+        // The text's example and the published vectors have keys below the top as well.
+        &[
+            "UTILS-001",
+            "UTILS-002",
+            "UTILS-003",
+            "UTILS-004",
+            "UTILS-006",
+            "UTILS-008",
+            "UTILS-019",
+        ],
         |subject| {
             spells(subject, |depth, keys| {
                 if depth == 0 {
