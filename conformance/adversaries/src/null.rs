@@ -97,8 +97,7 @@ pub(crate) const ALL: &[Adversary] = &[
             })
         },
     ),
-    Adversary::null("never-opens", "greets, and then says nothing", |claims| only_greets(claims))
-        .at(Cost::Time),
+    Adversary::null("never-opens", "greets, and then says nothing", only_greets).at(Cost::Time),
     Adversary::null("floods-with-events", "sends ten thousand events with each answer", |claims| {
         serve(claims, |id, params, lines| {
             let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });

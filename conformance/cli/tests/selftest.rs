@@ -151,10 +151,10 @@ fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
     assert_eq!(
         fooled,
         [
+            ("floods-stderr", ping),
             ("accepts-with-null", ping),
             ("crashes-on-the-seventh-call", ping),
             ("floods-with-events", ping),
-            ("floods-stderr", ping),
             ("accepts-without-hooks", ping),
         ]
     );

@@ -19,6 +19,12 @@ pub(super) const ALL: &[Adversary] = &[
         &["ERRORS-010"],
         details_stick,
     ),
+    Adversary::saboteur(
+        "details-pile-up",
+        "an error has the details of the session's errors before it as well",
+        &["ERRORS-007"],
+        details_pile_up,
+    ),
     Adversary::saboteur("loses-some-causes", "only EIO has a cause", &["ERRORS-004"], |subject| {
         loses(subject, |code, name| name == "cause" && code != "EIO")
     }),
@@ -106,6 +112,21 @@ fn details_stick(subject: Subject) -> Subject {
                         detail.entry(name).or_insert_with(|| value.clone());
                     }
                     *before = Some(detail.clone());
+                });
+            }
+        })
+    })
+}
+
+fn details_pile_up(subject: Subject) -> Subject {
+    static BEFORE: Memory<Vec<Value>> = Memory::new();
+    around(subject, &["errors.raise"], async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args).await;
+        change(answer, |error| {
+            if let Some(details) = error.get_mut("details").and_then(Value::as_array_mut) {
+                BEFORE.of(&call, "", |before| {
+                    details.splice(0..0, before.take().unwrap_or_default());
+                    *before = Some(details.clone());
                 });
             }
         })

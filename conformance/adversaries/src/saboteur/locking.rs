@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use super::tools::{
-    APPENDS, HOLD, Memory, Next, RELEASE, Subject, add, around, beside, broken, code, file, holder,
-    is_held, line, lock_timeout, path, refuses_event, root, until, watch_locks,
+    APPENDS, HOLD, Memory, Next, Place, RELEASE, Subject, add, around, beside, broken, code, file,
+    is_held, is_held_here, line, lock_timeout, path, refuses_event, root, until, watch_locks,
 };
 use crate::Adversary;
 
@@ -29,7 +29,7 @@ pub(super) const ALL: &[Adversary] = &[
         "locks-in-one-process",
         "a lock of another process is ignored",
         &["CHRONICLE-035", "CHRONICLE-039"],
-        |subject| goes_on_without(subject, |holder| holder != Some(std::process::id())),
+        |subject| goes_on_without(subject, |own| !own),
     ),
     Adversary::saboteur(
         "locks-others-out",
@@ -42,7 +42,7 @@ pub(super) const ALL: &[Adversary] = &[
             "CHRONICLE-041",
             "CHRONICLE-044",
         ],
-        |subject| goes_on_without(subject, |holder| holder == Some(std::process::id())),
+        |subject| goes_on_without(subject, |own| own),
     ),
     Adversary::saboteur(
         "has-one-lock-for-all",
@@ -92,13 +92,27 @@ pub(super) const ALL: &[Adversary] = &[
         &["CHRONICLE-053"],
         checks_after_the_lock,
     ),
+    Adversary::saboteur(
+        "wakes-one",
+        "of several appends that wait for the lock, one gets it",
+        &["CHRONICLE-038"],
+        wakes_one,
+    ),
+    Adversary::saboteur(
+        "keeps-the-lock-after-a-refusal",
+        "a refused event leaves the lock taken",
+        &["CHRONICLE-052"],
+        keeps_the_lock_after_a_refusal,
+    ),
 ];
 
-/// Writes when the lock does not come free and `whose` says that its holder does not count.
-fn goes_on_without(subject: Subject, whose: fn(Option<u32>) -> bool) -> Subject {
-    around(subject, APPENDS, move |call, args, inner: Next| async move {
+/// Writes when the lock does not come free and `ignores` says of the holder, this process or another,
+/// that it does not count.
+fn goes_on_without(subject: Subject, ignores: fn(bool) -> bool) -> Subject {
+    around(watch_locks(subject), APPENDS, move |call, args, inner: Next| async move {
+        let own = is_held_here(&call, path(&args));
         let answer = inner.call(call.clone(), args.clone()).await;
-        if code(&answer) == Some("ELOCK_TIMEOUT") && whose(holder(&answer)) {
+        if code(&answer) == Some("ELOCK_TIMEOUT") && ignores(own) {
             add(&file(&call, &args), line(&args).as_bytes())?;
             return Ok(Value::Null);
         }
@@ -214,5 +228,30 @@ fn checks_after_the_lock(subject: Subject) -> Subject {
         let file = file(&call, &args);
         let answer = inner.call(call, args.clone()).await;
         if refuses_event(&answer) && is_held(&file) { Err(lock_timeout(&args)) } else { answer }
+    })
+}
+
+fn wakes_one(subject: Subject) -> Subject {
+    static UNDER_WAY: Memory<usize> = Memory::new();
+    around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
+        let place = Place::take(&UNDER_WAY, &call, path(&args));
+        if place.number > 1 && is_held_here(&call, path(&args)) {
+            return Err(lock_timeout(&args));
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn keeps_the_lock_after_a_refusal(subject: Subject) -> Subject {
+    static KEPT: Memory<File> = Memory::new();
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if refuses_event(&answer)
+            && let Ok(kept) = File::open(file(&call, &args))
+            && kept.try_lock().is_ok()
+        {
+            KEPT.of(&call, path(&args), |keep| *keep = Some(kept));
+        }
+        answer
     })
 }

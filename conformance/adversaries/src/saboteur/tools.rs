@@ -225,12 +225,6 @@ pub(super) fn refuses_event(answer: &Answer) -> bool {
         })
 }
 
-/// The process that holds the lock which an append did not get.
-pub(super) fn holder(answer: &Answer) -> Option<u32> {
-    let Err(Failure::Contract(error)) = answer else { return None };
-    error.get("holder")?.as_str()?.strip_prefix("pid ")?.parse().ok()
-}
-
 /// Locks that the hook holds, told by a file beside the chronicle that is locked as long as they are.
 static HELD: Memory<File> = Memory::new();
 
@@ -254,4 +248,9 @@ pub(super) fn watch_locks(subject: Subject) -> Subject {
 /// Whether a living process holds the lock through the hook.
 pub(super) fn is_held(file: &Path) -> bool {
     File::open(beside(file, ".held")).is_ok_and(|mark| mark.try_lock().is_err())
+}
+
+/// Whether it is this process that holds it.
+pub(super) fn is_held_here(call: &Call, path: &str) -> bool {
+    HELD.of(call, path, |held| held.is_some())
 }

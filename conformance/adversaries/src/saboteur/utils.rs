@@ -45,6 +45,12 @@ pub(super) const ALL: &[Adversary] = &[
         |subject| spells(subject, |_, keys| keys.sort_unstable()),
     ),
     Adversary::saboteur(
+        "does-not-reset-the-digest",
+        "what a session hashed before is hashed again with what it hashes next",
+        &["UTILS-019", "UTILS-020"],
+        does_not_reset_the_digest,
+    ),
+    Adversary::saboteur(
         "crashes-on-empty-text",
         "ends when it must hash nothing",
         &["UTILS-019"],
@@ -164,6 +170,22 @@ fn spelt(value: &Value, depth: usize, order: Order) -> String {
         }
         other => canonical_json(other),
     }
+}
+
+fn does_not_reset_the_digest(subject: Subject) -> Subject {
+    static BEFORE: Memory<Value> = Memory::new();
+    around(subject, &["utils.sha256"], async |call, mut args, inner: Next| {
+        BEFORE.of(&call, "", |before| {
+            for name in ["text", "hex"] {
+                let old = before.as_ref().and_then(|before| before[name].as_str());
+                if let (Some(old), Some(new)) = (old, args[name].as_str()) {
+                    args[name] = format!("{old}{new}").into();
+                }
+            }
+            *before = Some(args.clone());
+        });
+        inner.call(call, args).await
+    })
 }
 
 fn crashes_on_empty_text(subject: Subject) -> Subject {
