@@ -19,8 +19,7 @@ pub struct Adversary {
     /// What it does, in a few words.
     pub about: &'static str,
     pub kind: Kind,
-    /// It keeps the harness waiting: whoever runs it should have little patience.
-    pub slow: bool,
+    pub cost: Cost,
     act: Act,
 }
 
@@ -33,6 +32,16 @@ pub enum Kind {
     Null,
     /// The reference with one promise broken: exactly these requirements do not hold.
     Saboteur { breaks: &'static [&'static str] },
+}
+
+/// What it takes to run an adversary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    Low,
+    /// It keeps the harness waiting: whoever runs it should have little patience.
+    Time,
+    /// It prints without end: whoever runs it should choose few cases.
+    Output,
 }
 
 enum Act {
@@ -62,7 +71,7 @@ impl Adversary {
         about: &'static str,
         serve: fn(&Claims) -> io::Result<()>,
     ) -> Self {
-        Self { name, about, kind: Kind::Hostile, slow: false, act: Act::Serve(serve) }
+        Self { name, about, kind: Kind::Hostile, cost: Cost::Low, act: Act::Serve(serve) }
     }
 
     const fn null(
@@ -70,7 +79,7 @@ impl Adversary {
         about: &'static str,
         serve: fn(&Claims) -> io::Result<()>,
     ) -> Self {
-        Self { name, about, kind: Kind::Null, slow: false, act: Act::Serve(serve) }
+        Self { name, about, kind: Kind::Null, cost: Cost::Low, act: Act::Serve(serve) }
     }
 
     const fn saboteur(
@@ -79,11 +88,11 @@ impl Adversary {
         breaks: &'static [&'static str],
         bend: fn(Adapter<Session>) -> Adapter<Session>,
     ) -> Self {
-        Self { name, about, kind: Kind::Saboteur { breaks }, slow: false, act: Act::Bend(bend) }
+        Self { name, about, kind: Kind::Saboteur { breaks }, cost: Cost::Low, act: Act::Bend(bend) }
     }
 
-    const fn slow(mut self) -> Self {
-        self.slow = true;
+    const fn at(mut self, cost: Cost) -> Self {
+        self.cost = cost;
         self
     }
 
@@ -115,9 +124,14 @@ pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'stat
     })
 }
 
+/// The adversary of that name.
+pub fn find(name: &str) -> Option<&'static Adversary> {
+    all().find(|adversary| adversary.name == name)
+}
+
 /// Is the adversary of that name on stdin and stdout, for as long as it likes.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
-    match all().find(|adversary| adversary.name == name) {
+    match find(name) {
         Some(adversary) => adversary.serve(claims),
         None => {
             let known: Vec<&str> = all().map(|adversary| adversary.name).collect();

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use proofmark_adversaries::{Adversary, Claims};
+use proofmark_adversaries::{Adversary, Claims, Cost};
 use proofmark_suite::Suite;
+use proofmark_suite::case::Case;
 use proofmark_suite::ledger::Level;
 use proofmark_suite::run::{RunOptions, run};
 use proofmark_suite::subject::Patience;
@@ -71,18 +72,29 @@ fn try_null(
         contracts: suite.contracts.iter().map(|contract| contract.id.clone()).collect(),
         hooks: suite.contracts.iter().flat_map(|one| one.hooks.keys().cloned()).collect(),
     };
-    let patience = if adversary.slow {
-        Patience { start: SHORT, call: SHORT, end: SHORT }
-    } else {
-        Patience::default()
+    let patience = match adversary.cost {
+        Cost::Low | Cost::Output => Patience::default(),
+        Cost::Time => Patience { start: SHORT, call: SHORT, end: SHORT },
     };
     let how =
         RunOptions { jobs: options.jobs, patience, laws: options.laws(), ..RunOptions::default() };
     let command = options.command(adversary, &claims);
-    let cases = suite.cases.iter().collect();
+    let cases = cases(suite, adversary);
     let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
         .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
     if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
+}
+
+/// All cases; for an adversary that floods, those of the smallest contract.
+fn cases<'a>(suite: &'a Suite, adversary: &Adversary) -> Vec<&'a Case> {
+    let of = |id: &str| suite.cases.iter().filter(|case| case.contract == id).collect::<Vec<_>>();
+    match adversary.cost {
+        Cost::Low | Cost::Time => suite.cases.iter().collect(),
+        Cost::Output => {
+            let contracts = suite.contracts.iter().map(|contract| of(&contract.id));
+            contracts.filter(|cases| !cases.is_empty()).min_by_key(Vec::len).unwrap_or_default()
+        }
+    }
 }
 
 fn report(

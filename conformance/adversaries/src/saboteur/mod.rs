@@ -1,12 +1,28 @@
 //! The reference with one promise broken, in a way that no single answer shows.
 //!
 //! A saboteur is an entry in the table of its theme and a short function that bends the reference. What
-//! it names in its entry is exactly what must come out broken, in every run: a saboteur leaves nothing
-//! to chance, and where the reference cannot be bent it does the work itself on the workspace's files.
+//! its entry names is exactly what must come out broken, in every run: a saboteur leaves nothing to
+//! chance, and where the reference cannot be bent it does the work itself on the workspace's files.
 
+mod appending;
+mod company;
 mod errors;
+mod files;
+mod identity;
+mod locking;
+mod reading;
+mod tools;
 mod utils;
 
 use crate::Adversary;
 
-pub(crate) const THEMES: &[&[Adversary]] = &[errors::ALL, utils::ALL];
+pub(crate) const THEMES: &[&[Adversary]] = &[
+    appending::ALL,
+    company::ALL,
+    identity::ALL,
+    reading::ALL,
+    locking::ALL,
+    files::ALL,
+    utils::ALL,
+    errors::ALL,
+];

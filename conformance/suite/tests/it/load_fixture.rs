@@ -132,7 +132,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::odd_hex(
     GIVEN,
     r#""given": {"files": {"x": {"hex": "0g"}}}"#,
-    "5: case `read/back`: `hex` of file `x` must be pairs of hex digits: "
+    "5: case `read/back`: `hex` of file `x` must be pairs of hex digits: invalid character 'g' at position 1"
 )]
 #[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
 #[case::unknown_fake(

@@ -1,0 +1,161 @@
+//! The suite proves itself on every build, and the proof itself can fail.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+
+use common::{PROOFMARK, embedded_suite};
+use proofmark_adversaries::{Adversary, find};
+use proofmark_selftest::nulls::{self, EXCEPTIONS, Exception};
+use proofmark_selftest::{Options, saboteurs};
+use proofmark_suite::{Suite, SuiteFiles};
+use tempfile::TempDir;
+
+fn options() -> Options {
+    Options::new(PROOFMARK)
+}
+
+fn adversary(name: &str) -> &'static Adversary {
+    find(name).unwrap()
+}
+
+#[test]
+fn who_does_nothing_right_gets_no_mark() {
+    let reports = nulls::check(&embedded_suite(), &options()).unwrap();
+    let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
+    assert!(reports.len() > 25 && problems.is_empty(), "{problems:#?}");
+}
+
+#[test]
+fn what_a_saboteur_breaks_comes_out_broken_and_nothing_else() {
+    let reports = saboteurs::check(&embedded_suite(), &options()).unwrap();
+    let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
+    assert!(reports.len() > 60 && problems.is_empty(), "{problems:#?}");
+}
+
+/// The reference does nearly all right: taken for a null adversary it must be told, but for what needs
+/// the hooks that this one lacks.
+#[test]
+fn a_mark_is_noticed_and_what_needs_a_hook_is_not_given_without() {
+    let suite = embedded_suite();
+    let reports =
+        nulls::check_these(&suite, &[adversary("has-no-hooks")], EXCEPTIONS, &options()).unwrap();
+    let report = &reports[0];
+    assert_eq!(report.certified, ["sage.errors", "sage.utils"]);
+    assert!(report.holds.contains(&"UTILS-001".to_owned()));
+    assert_eq!(report.problems.len(), report.certified.len() + report.holds.len());
+    let hooked: Vec<&str> = suite
+        .cases
+        .iter()
+        .filter(|case| !case.needs.is_empty())
+        .flat_map(|case| &case.shows)
+        .map(String::as_str)
+        .collect();
+    assert!(hooked.contains(&"CHRONICLE-034"));
+    assert!(report.holds.iter().all(|id| !hooked.contains(&id.as_str())), "{:?}", report.holds);
+}
+
+#[test]
+fn an_exception_that_is_not_needed_is_told() {
+    let exception = Exception {
+        adversary: "accepts-with-null",
+        requirement: "UTILS-001",
+        reason: "there is none",
+    };
+    let adversaries = [adversary("accepts-with-null"), adversary("accepts-with-true")];
+    let reports =
+        nulls::check_these(&embedded_suite(), &adversaries, &[exception], &options()).unwrap();
+    assert_eq!(
+        reports[0].problems,
+        ["UTILS-001 does not hold for `accepts-with-null`: its exception is not needed"]
+    );
+    assert!(reports[1].problems.is_empty());
+}
+
+#[test]
+fn a_wrong_list_of_broken_promises_is_told() {
+    let saboteur = adversary("trims-keys");
+    let check = |breaks: &[&str]| {
+        let reports =
+            saboteurs::check_these(&embedded_suite(), &[(saboteur, breaks)], &options()).unwrap();
+        reports[0].problems.clone()
+    };
+    let name = "`trims-keys` (the provider is asked for the key without its blanks)";
+    assert!(check(&["UTILS-034"]).is_empty());
+    assert_eq!(
+        check(&["UTILS-033"]),
+        [
+            format!("{name} breaks UTILS-033, and no case notices"),
+            format!(
+                "{name} does not break UTILS-034, and yet `sage.utils/ports/secret-key-is-verbatim` failed"
+            ),
+        ]
+    );
+    assert_eq!(
+        check(&["UTILS-999"]),
+        [
+            "`trims-keys` breaks UTILS-999, which no ledger has",
+            "`trims-keys` breaks nothing that has a case",
+        ]
+    );
+}
+
+/// An author's own suite, of whose contract no adversary has ever heard.
+#[test]
+fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
+    let folder = TempDir::new().unwrap();
+    let contract = folder.path().join("fixtures/own.ping");
+    fs::create_dir_all(&contract).unwrap();
+    let ledger = r#"
+        contract = "own.ping"
+        title = "Ping"
+        text = "ping.md"
+        prefix = "PING"
+        workspace = false
+        operations = ["ping.ping", "ping.greet"]
+
+        [[requirement]]
+        id = "PING-001"
+        level = "must"
+        basis = "contract"
+        sentence = "A ping is answered."
+        source = "Ping"
+
+        [[requirement]]
+        id = "PING-002"
+        level = "must"
+        basis = "contract"
+        sentence = "A greeting has a name in it."
+        source = "Greet"
+    "#;
+    let cases = r#"{
+        "contract": "own.ping", "topic": "ping", "cases": [
+            { "id": "ping/answered", "why": "It is there.", "shows": ["PING-001"], "origin": "contract",
+              "steps": [{ "call": "ping.ping", "args": {}, "returns": null }] },
+            { "id": "ping/greeted", "why": "It is polite.", "shows": ["PING-002"], "origin": "contract",
+              "steps": [{ "call": "ping.greet", "args": { "name": "Ann" }, "returns": "hello, Ann" }] }
+        ]
+    }"#;
+    fs::write(contract.join("requirements.toml"), ledger).unwrap();
+    fs::write(contract.join("ping.json"), cases).unwrap();
+    let suite = Suite::load(&SuiteFiles::in_folder(folder.path()).unwrap()).unwrap();
+    let reports = nulls::check(&suite, &options()).unwrap();
+    let fooled: Vec<(&str, &[String])> = reports
+        .iter()
+        .filter(|report| !report.problems.is_empty())
+        .map(|report| (report.name.as_str(), report.holds.as_slice()))
+        .collect();
+    let ping = &["PING-001".to_owned()][..];
+    assert_eq!(
+        fooled,
+        [
+            ("floods-stderr", ping),
+            ("accepts-with-null", ping),
+            ("crashes-on-the-seventh-call", ping),
+            ("floods-with-events", ping),
+            ("accepts-without-hooks", ping),
+        ]
+    );
+}
