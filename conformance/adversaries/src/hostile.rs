@@ -13,15 +13,6 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("exits-at-once", "ends before `hello`", |_| Ok(())),
     Adversary::null("exits-on-call", "ends with code 3 on every `call`", exits_on_call),
     Adversary::null("prints-garbage", "prints a greeting for people", prints_garbage),
-<<<<<<< HEAD
-    Adversary::null("garbage-on-call", "logs to stdout in the middle of a call", garbage_on_call),
-    Adversary::null("half-a-line", "ends in the middle of an answer", half_a_line),
-    Adversary::null("endless-line", "prints a gigabyte without a newline", endless_line),
-    Adversary::null("unknown-id", "answers a request that nobody made", unknown_id),
-    Adversary::null("answers-twice", "answers every call twice", answers_twice),
-    Adversary::null("never-answers", "reads calls and says nothing", never_answers).slow(),
-    Adversary::null("never-greets", "does not even answer `hello`", never_greets).slow(),
-=======
     Adversary::hostile(
         "garbage-on-call",
         "logs to stdout in the middle of a call",
@@ -34,17 +25,12 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::hostile("answers-twice", "answers every call twice", answers_twice),
     Adversary::null("never-answers", "reads calls and says nothing", never_answers).at(Cost::Time),
     Adversary::null("never-greets", "does not even answer `hello`", never_greets).at(Cost::Time),
->>>>>>> adversaries
     Adversary::hostile(
         "leaves-its-group",
         "joins another process group and falls silent",
         leaves_its_group,
     ),
-<<<<<<< HEAD
-    Adversary::null("closes-stdout", "closes stdout on a call and lives on", closes_stdout).slow(),
-=======
     Adversary::hostile("closes-stdout", "closes stdout on a call and lives on", closes_stdout),
->>>>>>> adversaries
     Adversary::hostile(
         "ignores-the-end",
         "ignores `shutdown`, the end of input and SIGTERM",

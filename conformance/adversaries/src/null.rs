@@ -97,24 +97,6 @@ pub(crate) const ALL: &[Adversary] = &[
             })
         },
     ),
-<<<<<<< HEAD
-    Adversary::null("never-opens", "greets, and then says nothing", |claims| only_greets(claims))
-        .slow(),
-    Adversary::null("floods-with-events", "sends events for ever when it is called", |claims| {
-        serve(claims, |id, params, _| {
-            let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });
-            let mut lines = Vec::new();
-            for _ in 0..1000 {
-                push_notification(&mut lines, "event", &event);
-            }
-            let mut out = io::stdout().lock();
-            loop {
-                out.write_all(&lines)?;
-            }
-        })
-    })
-    .slow(),
-=======
     Adversary::null("never-opens", "greets, and then says nothing", only_greets).at(Cost::Time),
     Adversary::null("floods-with-events", "sends ten thousand events with each answer", |claims| {
         serve(claims, |id, params, lines| {
@@ -127,7 +109,6 @@ pub(crate) const ALL: &[Adversary] = &[
         })
     })
     .at(Cost::Output),
->>>>>>> adversaries
     Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps),
     Adversary::null("lags-behind", "answers every call with the session's answer before", lags),
     Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {
