@@ -1,35 +1,54 @@
-//! Laws of `sage.utils`.
+//! Laws of `sage.utils`. Each is about one promise, so that a failure names what broke.
 
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Value, json};
 
 use super::Law;
-use super::values::{canonical, literal, sha256, shuffled, text, value};
+use super::values::{canonical, literal, nested, number, sha256, shuffled, text, text_of, value};
 
 const CANONICALIZER: &str = "oracle: the crate serde_json_canonicalizer (RFC 8785)";
+const STRINGIFY: &str = "utils.canonicalJSONStringify";
 
 pub(super) const LAWS: &[Law] = &[
     Law {
-        name: "canonical-form-of-any-value",
+        name: "keys-are-sorted-at-every-depth",
         contract: "sage.utils",
-        why: "Two builds that write one value in two ways give one fact two hashes.",
-        shows: &[
-            "UTILS-002",
-            "UTILS-004",
-            "UTILS-005",
-            "UTILS-007",
-            "UTILS-008",
-            "UTILS-009",
-            "UTILS-010",
-            "UTILS-011",
-        ],
+        why: "Two builds that order keys in two ways give one fact two hashes.",
+        shows: &["UTILS-002"],
         origin: CANONICALIZER,
-        operations: &["utils.canonicalJSONStringify"],
+        operations: &[STRINGIFY],
+        inputs: || nested().prop_map(written).boxed(),
+    },
+    Law {
+        name: "any-number-as-ecmascript-writes-it",
+        contract: "sage.utils",
+        why: "Two builds that write one number in two ways give one fact two hashes.",
+        shows: &["UTILS-009"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
+        inputs: || number().prop_map(|number| written(Value::Number(number))).boxed(),
+    },
+    Law {
+        name: "escapes-in-any-text",
+        contract: "sage.utils",
+        why: "Two builds that escape one text in two ways give one fact two hashes.",
+        shows: &["UTILS-010"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
+        inputs: || text_of(is_escaped).prop_map(|text| written(Value::from(text))).boxed(),
+    },
+    Law {
+        name: "other-characters-stand-for-themselves",
+        contract: "sage.utils",
+        why: "Two builds that escape one text in two ways give one fact two hashes.",
+        shows: &["UTILS-011"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
         inputs: || {
-            given_value(
-                |value| json!({ "steps": [stringify(json!({ "value": literal(value.clone()) }), json!(canonical(&value)))] }),
-            )
+            text_of(|character| !is_escaped(character))
+                .prop_map(|text| written(Value::from(text)))
+                .boxed()
         },
     },
     Law {
@@ -38,14 +57,14 @@ pub(super) const LAWS: &[Law] = &[
         why: "A form that changes when it is read and written again is not canonical.",
         shows: &["UTILS-006"],
         origin: "contract",
-        operations: &["utils.canonicalJSONStringify"],
+        operations: &[STRINGIFY],
         inputs: || {
-            given_value(|value| {
-                json!({ "steps": [
+            value().prop_map(|value| {
+            json!({ "steps": [
                 saved(stringify(json!({ "value": literal(value) }), json!({ "$any": "string" })), "once"),
                 stringify(json!({ "json": { "$ref": "once" } }), json!({ "$ref": "once" })),
             ] })
-            })
+        }).boxed()
         },
     },
     Law {
@@ -54,9 +73,9 @@ pub(super) const LAWS: &[Law] = &[
         why: "The same value must give the same string, at whatever depth its keys were given in another order.",
         shows: &["UTILS-006"],
         origin: "contract",
-        operations: &["utils.canonicalJSONStringify"],
+        operations: &[STRINGIFY],
         inputs: || {
-            given_value_and_order(|value, other| {
+            in_two_orders(|value, other| {
                 json!({ "steps": [
                 saved(stringify(json!({ "value": literal(value) }), json!({ "$any": "string" })), "first"),
                 stringify(json!({ "value": literal(other) }), json!({ "$ref": "first" })),
@@ -68,15 +87,22 @@ pub(super) const LAWS: &[Law] = &[
         name: "equal-values-have-equal-hashes",
         contract: "sage.utils",
         why: "Hashes stand for values: equal ones must meet.",
-        shows: &["UTILS-006", "UTILS-019"],
-        origin: "oracle: the crates serde_json_canonicalizer and sha2",
-        operations: &["utils.canonicalJSONStringify", "utils.sha256"],
+        shows: &["UTILS-006"],
+        origin: "contract",
+        operations: &[STRINGIFY, "utils.sha256"],
         inputs: || {
-            given_value_and_order(|value, other| {
-                let hash = sha256(canonical(&value));
+            in_two_orders(|value, other| {
+                let form = |value: Value, name: &str| {
+                    saved(
+                        stringify(json!({ "value": literal(value) }), json!({ "$any": "string" })),
+                        name,
+                    )
+                };
                 json!({ "steps": [
-                saved(stringify(json!({ "value": literal(other) }), json!({ "$any": "string" })), "form"),
-                { "call": "utils.sha256", "args": { "text": { "$ref": "form" } }, "returns": hash },
+                form(value, "form"),
+                form(other, "other"),
+                saved(hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" })), "hash"),
+                hash(json!({ "text": { "$ref": "other" } }), json!({ "$ref": "hash" })),
             ] })
             })
         },
@@ -85,12 +111,12 @@ pub(super) const LAWS: &[Law] = &[
         name: "hash-of-any-text",
         contract: "sage.utils",
         why: "A hash that differs for some texts breaks every link that runs through them.",
-        shows: &["UTILS-018", "UTILS-019"],
+        shows: &["UTILS-019"],
         origin: "oracle: the crate sha2",
         operations: &["utils.sha256"],
         inputs: || {
             text().prop_map(|text| {
-            json!({ "steps": [{ "call": "utils.sha256", "args": { "text": text }, "returns": sha256(&text) }] })
+            json!({ "steps": [hash(json!({ "text": text }), json!(sha256(&text)))] })
         }).boxed()
         },
     },
@@ -98,19 +124,28 @@ pub(super) const LAWS: &[Law] = &[
         name: "hash-of-any-bytes",
         contract: "sage.utils",
         why: "A hash that differs for some bytes breaks every link that runs through them.",
-        shows: &["UTILS-018", "UTILS-020"],
+        shows: &["UTILS-020"],
         origin: "oracle: the crate sha2",
         operations: &["utils.sha256"],
         inputs: || {
             proptest::collection::vec(any::<u8>(), 0..200).prop_map(|bytes| {
-            json!({ "steps": [{ "call": "utils.sha256", "args": { "hex": hex::encode(&bytes) }, "returns": sha256(&bytes) }] })
+            json!({ "steps": [hash(json!({ "hex": hex::encode(&bytes) }), json!(sha256(&bytes)))] })
         }).boxed()
         },
     },
 ];
 
+/// What JSON cannot hold as it is.
+fn is_escaped(character: char) -> bool {
+    character < ' ' || matches!(character, '"' | '\\')
+}
+
 fn stringify(args: Value, returns: Value) -> Value {
-    json!({ "call": "utils.canonicalJSONStringify", "args": args, "returns": returns })
+    json!({ "call": STRINGIFY, "args": args, "returns": returns })
+}
+
+fn hash(args: Value, returns: Value) -> Value {
+    json!({ "call": "utils.sha256", "args": args, "returns": returns })
 }
 
 fn saved(mut call: Value, name: &str) -> Value {
@@ -118,12 +153,14 @@ fn saved(mut call: Value, name: &str) -> Value {
     call
 }
 
-fn given_value(steps: impl Fn(Value) -> Value + 'static) -> BoxedStrategy<Value> {
-    value().prop_map(steps).boxed()
+/// The value is written as another program writes it.
+fn written(value: Value) -> Value {
+    let form = canonical(&value);
+    json!({ "steps": [stringify(json!({ "value": literal(value) }), json!(form))] })
 }
 
 /// A value, and the same with its keys in another order.
-fn given_value_and_order(steps: impl Fn(Value, Value) -> Value + 'static) -> BoxedStrategy<Value> {
+fn in_two_orders(steps: impl Fn(Value, Value) -> Value + 'static) -> BoxedStrategy<Value> {
     (value(), any::<u64>())
         .prop_map(move |(value, order)| {
             let other = shuffled(&value, order);
