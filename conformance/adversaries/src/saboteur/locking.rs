@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::tools::{
     APPENDS, HOLD, Memory, Next, Place, RELEASE, Subject, add, around, beside, broken, code, file,
-    is_held, is_held_here, line, lock_timeout, path, refuses_event, root, until, watch_locks,
+    is_held, is_held_here, is_left_by_the_dead, line, lock_timeout, path, refuses_event, root,
+    until, watch_locks,
 };
 use crate::Adversary;
 
@@ -213,10 +214,7 @@ fn writes_later(subject: Subject) -> Subject {
 
 fn locks_beyond_death(subject: Subject) -> Subject {
     around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
-        let file = file(&call, &args);
-        // Whoever releases a lock leaves its mark as well, but lives.
-        let dead = beside(&file, ".held").exists() && !is_held(&file);
-        if dead && args["lockTimeoutMs"].as_u64() >= Some(10_000) {
+        if is_left_by_the_dead(&file(&call, &args)) {
             return Err(lock_timeout(&args));
         }
         inner.call(call, args).await

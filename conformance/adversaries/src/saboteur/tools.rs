@@ -108,9 +108,9 @@ impl Drop for Place {
     }
 }
 
-/// Waits until something is so, for two seconds at most, and tells whether it is.
+/// Waits until something is so, for three seconds at most, and tells whether it is.
 pub(super) async fn until(so: impl Fn() -> bool) -> bool {
-    for _ in 0..400 {
+    for _ in 0..600 {
         if so() {
             return true;
         }
@@ -240,7 +240,11 @@ pub(super) fn watch_locks(subject: Subject) -> Subject {
         answer
     });
     around(subject, RELEASE, async |call, args, inner: Next| {
-        HELD.of(&call, path(&args), Option::take);
+        if let Some(mark) = HELD.of(&call, path(&args), Option::take) {
+            // Before it is unlocked: who finds a mark without its lock has found a dead holder's.
+            fs::remove_file(beside(&file(&call, &args), ".held")).map_err(broken)?;
+            drop(mark);
+        }
         inner.call(call, args).await
     })
 }
@@ -248,6 +252,12 @@ pub(super) fn watch_locks(subject: Subject) -> Subject {
 /// Whether a living process holds the lock through the hook.
 pub(super) fn is_held(file: &Path) -> bool {
     File::open(beside(file, ".held")).is_ok_and(|mark| mark.try_lock().is_err())
+}
+
+/// Whether a dead process held it when it died.
+pub(super) fn is_left_by_the_dead(file: &Path) -> bool {
+    let name = beside(file, ".held");
+    File::open(&name).is_ok_and(|mark| mark.try_lock().is_ok()) && name.exists()
 }
 
 /// Whether it is this process that holds it.
