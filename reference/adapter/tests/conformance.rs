@@ -16,6 +16,10 @@ const SUITE: &str = "PROOFMARK_SUITE";
 /// Longer than the longest wait of a case (the 2 s of a lock), so that only what hangs is late.
 const TIMEOUT_MS: &str = "5000";
 
+/// Starts the program with bounds on its memory (KiB) and on the time that it computes (s): a broken reference may well
+/// want all that there is.
+const BOUNDED: [&str; 3] = ["sh", "-c", "ulimit -v 2097152; ulimit -t 60; exec \"$0\""];
+
 fn main() -> ExitCode {
     let named = std::env::var_os(JUDGE).zip(std::env::var_os(SUITE));
     let trial = Trial::test("the_suite_holds", {
@@ -33,7 +37,9 @@ fn the_suite_holds(named: Option<(OsString, OsString)>) -> Result<(), Failed> {
     let run = Command::new(judge)
         .args(["run", "--timeout", TIMEOUT_MS, "--start-timeout", TIMEOUT_MS, "--suite"])
         .arg(suite)
-        .args(["--", env!("CARGO_BIN_EXE_proofmark-reference")])
+        .arg("--")
+        .args(BOUNDED)
+        .arg(env!("CARGO_BIN_EXE_proofmark-reference"))
         .status()?;
     if run.success() { Ok(()) } else { Err(format!("the judge ended with {run}").into()) }
 }
