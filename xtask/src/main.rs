@@ -1,6 +1,7 @@
 //! The maintainers' commands: `cargo xtask NAME`. One file per command.
 
 mod bench;
+mod fuzz;
 mod mutants;
 mod options;
 mod oracle;
@@ -14,6 +15,7 @@ use std::process::{Command, ExitCode};
 
 const COMMANDS: &str = "\
 cargo xtask bench     measure speed, as ratios within one run
+cargo xtask fuzz      try invented inputs on every parser (nightly)
 cargo xtask mutants   break the reference's source; every change must fail a case
 cargo xtask oracle    recompute the goldens with independent programs (python3, node)
 cargo xtask tidy      check the repository's own rules
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "bench" => bench::bench(),
         "bench-echo" => bench::echo(),
+        "fuzz" => fuzz::fuzz(&args),
         "mutants" => mutants::mutants(&args),
         "oracle" => oracle::oracle(),
         "tidy" => tidy::tidy(),
