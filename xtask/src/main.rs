@@ -1,24 +1,34 @@
 //! The maintainers' commands: `cargo xtask NAME`. One file per command.
 
 mod bench;
+mod fuzz;
+mod mutants;
+mod options;
 mod oracle;
 mod tidy;
+mod tool;
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const COMMANDS: &str = "\
 cargo xtask bench     measure speed, as ratios within one run
+cargo xtask fuzz      try invented inputs on every parser (nightly)
+cargo xtask mutants   break the reference's source; every change must fail a case
 cargo xtask oracle    recompute the goldens with independent programs (python3, node)
 cargo xtask tidy      check the repository's own rules
 ";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
+    let args: Vec<String> = std::env::args().skip(2).collect();
     let done = match command.as_str() {
         "bench" => bench::bench(),
         "bench-echo" => bench::echo(),
+        "fuzz" => fuzz::fuzz(&args),
+        "mutants" => mutants::mutants(&args),
         "oracle" => oracle::oracle(),
         "tidy" => tidy::tidy(),
         "" => Err(format!("say which command:\n{COMMANDS}")),
@@ -37,6 +47,24 @@ fn main() -> ExitCode {
 /// The repository's top.
 fn top() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where this program was built, and where what it builds goes.
+fn target() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|fault| fault.to_string())?;
+    let folder = program.ancestors().nth(2).map(PathBuf::from);
+    folder.ok_or_else(|| format!("{} is not in a target folder", program.display()))
+}
+
+/// Runs a command at the top, to its end.
+fn run<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Result<(), String> {
+    let mut command = Command::new(program);
+    let status = command
+        .args(args)
+        .current_dir(top())
+        .status()
+        .map_err(|fault| format!("{program} cannot be started: {fault}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }
 
 /// A line for people, on stdout.

@@ -52,6 +52,9 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
 fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let one = |(line, message)| vec![Problem::new(file, line, message)];
+    if text.trim().is_empty() {
+        return Err(one((1, "the file is blank; a narrative begins with `Feature:`".to_owned())));
+    }
     precheck::text(text).map_err(one)?;
     let feature = Feature::parse(text, GherkinEnv::default()).map_err(|fault| {
         let (line, written) = line_above(text, line_of_fault(&fault.to_string()));

@@ -1,0 +1,113 @@
+//! The survivors that may survive, each with its reason.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::top;
+
+pub(super) const FILE: &str = "xtask/mutants/accepted.toml";
+
+/// Names without their places, as `reference/…/lock.rs: replace …`, so that moving a line changes nothing; and how
+/// many mutants of that name survive.
+pub(super) struct Accepted(BTreeMap<String, usize>);
+
+impl Accepted {
+    pub(super) fn read() -> Result<Self, String> {
+        let text =
+            fs::read_to_string(top().join(FILE)).map_err(|fault| format!("{FILE}: {fault}"))?;
+        Self::parse(&text).map_err(|fault| format!("{FILE}: {fault}"))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let table: toml::Table = toml::from_str(text).map_err(|fault| fault.to_string())?;
+        let mut accepted = BTreeMap::new();
+        let groups = table.get("group").and_then(toml::Value::as_array);
+        for group in groups.into_iter().flatten() {
+            let reason = group.get("reason").and_then(toml::Value::as_str).unwrap_or_default();
+            if reason.trim().is_empty() {
+                return Err(format!("a group without a reason: {group}"));
+            }
+            let mutants = group.get("mutants").and_then(toml::Value::as_array);
+            for mutant in mutants.into_iter().flatten() {
+                let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is no string"))?;
+                *accepted.entry(name.to_owned()).or_default() += 1;
+            }
+        }
+        Ok(Self(accepted))
+    }
+
+    /// What is not as it is listed: somebody survived who should not, or is listed and does not survive.
+    pub(super) fn compare(&self, tried: &[String], survivors: &[&str]) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for survivor in survivors {
+            found.entry(placeless(survivor)).or_default().push(survivor);
+        }
+        for (name, places) in &found {
+            let listed = self.0.get(name).copied().unwrap_or_default();
+            if places.len() > listed {
+                let listed =
+                    if listed > 0 { format!(" ({listed} of them listed)") } else { String::new() };
+                problems.extend(places.iter().map(|place| format!("survived: {place}{listed}")));
+            }
+        }
+        for (name, listed) in &self.0 {
+            let among_the_tried = tried.iter().any(|mutant| placeless(mutant) == *name);
+            let file = name.split(": ").next().unwrap_or_default();
+            let gone = !among_the_tried && tried.iter().any(|mutant| mutant.starts_with(file));
+            let survive = found.get(name).map_or(0, Vec::len);
+            if gone || among_the_tried && survive < *listed {
+                problems
+                    .push(format!("{FILE}: listed {listed} times, but {survive} survive: {name}"));
+            }
+        }
+        problems
+    }
+}
+
+/// The name without line and column.
+fn placeless(mutant: &str) -> String {
+    let (place, what) = mutant.split_once(": ").unwrap_or((mutant, ""));
+    format!("{}: {what}", place.split(':').next().unwrap_or(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const LISTED: &str = r#"
+        [[group]]
+        reason = "speed"
+        mutants = ["a.rs: replace x", "a.rs: replace y", "a.rs: replace y"]
+    "#;
+
+    #[rstest]
+    #[case::as_listed(&["a.rs:1:1: replace x", "a.rs:2:1: replace y", "a.rs:3:1: replace y"], 0)]
+    #[case::one_too_many(&["a.rs:1:1: replace x", "a.rs:2:1: replace y", "a.rs:3:1: replace y", "a.rs:4:1: replace z"], 1)]
+    #[case::one_is_killed_by_now(&["a.rs:1:1: replace x", "a.rs:2:1: replace y"], 1)]
+    fn what_survives_is_what_is_listed(#[case] survivors: &[&str], #[case] problems: usize) {
+        let mut tried: Vec<String> = survivors.iter().map(|name| (*name).to_owned()).collect();
+        tried.push("a.rs:9:9: replace y".to_owned());
+        let found = Accepted::parse(LISTED).unwrap().compare(&tried, survivors);
+        assert_eq!(found.len(), problems, "{found:?}");
+    }
+
+    #[test]
+    fn what_was_not_tried_is_not_stale() {
+        let tried = ["b.rs:1:1: replace x".to_owned()];
+        assert!(Accepted::parse(LISTED).unwrap().compare(&tried, &[]).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_there_any_more_is_stale() {
+        let tried = ["a.rs:1:1: replace q".to_owned()];
+        assert_eq!(Accepted::parse(LISTED).unwrap().compare(&tried, &[]).len(), 2);
+    }
+
+    #[test]
+    fn the_list_of_this_repository_can_be_read() {
+        Accepted::read().unwrap();
+    }
+}

@@ -1,0 +1,255 @@
+//! `cargo xtask mutants`: the reference's source, broken in hundreds of small ways, judged by the conformance cases alone.
+//!
+//! cargo-mutants makes the changes and builds them; the judge is a `proofmark` that is built once, and a mutant is built
+//! without the harness (`reference/adapter/tests/conformance.rs`). Verdicts are kept beside the build, so that a run that
+//! was interrupted goes on where it was, and a new case is tried on what survived alone.
+
+mod ledger;
+mod verdicts;
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::options::Options;
+use crate::{run, say, target, top};
+use ledger::Accepted;
+use verdicts::{Fate, Verdicts};
+
+/// The crates that the cases hold to their contracts.
+const CRATES: [&str; 3] = ["sage-utils", "sage-errors", "sage-chronicle"];
+
+/// Of the mutants that compile, so many of a hundred must be killed. Those that are listed count as survivors.
+const GOAL: usize = 90;
+
+const USAGE: &str = "\
+cargo xtask mutants [--crate NAME]… [--file GLOB]… [--jobs N] [--fresh] [--report] [--install]
+  --crate, --file   only these mutants; both may be given several times
+  --jobs N          how many are tried at a time [default: 2]
+  --fresh           forget the verdicts of earlier runs
+  --report          only tell what earlier runs found
+  --install         install cargo-mutants if it is not there";
+
+pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
+    let mut options = Options::of(args, USAGE)?;
+    let (crates, files) = (options.values("--crate")?, options.values("--file")?);
+    let jobs = options.number("--jobs")?.unwrap_or(2);
+    let (fresh, report) = (options.flag("--fresh"), options.flag("--report"));
+    let install = options.flag("--install");
+    options.finish()?;
+    if let Some(unknown) = crates.iter().find(|name| !CRATES.contains(&name.as_str())) {
+        return Err(format!("no crate `{unknown}`; there are {}", CRATES.join(", ")));
+    }
+    crate::tool::needed("cargo-mutants", &["mutants", "--version"], install)?;
+
+    let folder = target()?.join("mutants");
+    fs::create_dir_all(&folder).map_err(|fault| format!("{}: {fault}", folder.display()))?;
+    if fresh {
+        Verdicts::forget(&folder)?;
+    }
+    let filters = Filters { crates, files };
+    let wanted = filters.list()?;
+    if wanted.is_empty() {
+        return Err("no mutant fits; see `cargo mutants --list`".to_owned());
+    }
+    // What an interrupted run left is gathered first.
+    let mut verdicts = Verdicts::gather(&folder, &sources()?)?;
+    if !report {
+        judge_of(&folder)?;
+        unbroken_reference_holds(&folder)?;
+        verdicts.skip_the_dead(&folder)?;
+        filters.try_all(&folder, jobs)?;
+        verdicts = Verdicts::gather(&folder, &sources()?)?;
+    }
+    tell(&wanted, &verdicts)
+}
+
+/// Which mutants are meant.
+struct Filters {
+    crates: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Filters {
+    fn cargo_mutants(&self) -> Command {
+        let mut command = Command::new("cargo");
+        command
+            .args(["mutants", "--config", "xtask/mutants/config.toml", "--colors", "never"])
+            // Each copy of the source has a target folder of its own.
+            .env_remove("CARGO_TARGET_DIR")
+            .current_dir(top());
+        for name in CRATES.iter().filter(|name| self.takes(name)) {
+            command.args(["--package", name]);
+        }
+        for glob in &self.files {
+            command.args(["--file", glob]);
+        }
+        command
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        self.crates.is_empty() || self.crates.iter().any(|wanted| wanted == name)
+    }
+
+    /// The names of all mutants: `reference/sage-utils/src/hash.rs:5:5: replace sha256 -> …`.
+    fn list(&self) -> Result<Vec<String>, String> {
+        let listed = self
+            .cargo_mutants()
+            .arg("--list")
+            .output()
+            .map_err(|fault| format!("cargo mutants cannot be started: {fault}"))?;
+        if !listed.status.success() {
+            return Err(String::from_utf8_lossy(&listed.stderr).into_owned());
+        }
+        Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+    }
+
+    fn try_all(&self, folder: &Path, jobs: u64) -> Result<(), String> {
+        let status = with_judge(&mut self.cargo_mutants(), folder)
+            .args(["--iterate", "--baseline", "skip", "--jobs", &jobs.to_string()])
+            // A mutant that hangs dies of the judge's patience long before.
+            .args(["--timeout", "120", "--build-timeout", "900"])
+            .arg("--output")
+            .arg(folder)
+            // Nobody debugs a mutant.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_PROFILE_TEST_DEBUG", "0")
+            .status()
+            .map_err(|fault| format!("cargo mutants cannot be started: {fault}"))?;
+        match status.code() {
+            // All caught, some missed, some timed out: our own summary tells more.
+            Some(0 | 2 | 3) => Ok(()),
+            _ => Err(format!("cargo mutants ended with {status}; the same command goes on")),
+        }
+    }
+}
+
+/// Builds the judge and copies it and the cases, so that work may go on in the repository meanwhile.
+fn judge_of(folder: &Path) -> Result<(), String> {
+    run("cargo", ["build", "--release", "--quiet", "--locked", "--package", "proofmark"])?;
+    let built = target()?.join("release/proofmark");
+    fs::copy(&built, judge(folder)).map_err(|fault| format!("{}: {fault}", built.display()))?;
+    let suite = suite(folder);
+    if suite.exists() {
+        fs::remove_dir_all(&suite).map_err(|fault| format!("{}: {fault}", suite.display()))?;
+    }
+    for part in ["fixtures", "features"] {
+        copy_folder(&top().join(part), &suite.join(part))
+            .map_err(|fault| format!("`{part}` cannot be copied: {fault}"))?;
+    }
+    Ok(())
+}
+
+fn judge(folder: &Path) -> PathBuf {
+    folder.join("proofmark")
+}
+
+fn suite(folder: &Path) -> PathBuf {
+    folder.join("suite")
+}
+
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if entry.file_type()?.is_dir() {
+            copy_folder(&from, &to)?;
+        } else {
+            fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+fn with_judge<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    command.env("PROOFMARK_JUDGE", judge(folder)).env("PROOFMARK_SUITE", suite(folder))
+}
+
+/// Were the cases to fail anyway, every mutant would seem to be killed.
+fn unbroken_reference_holds(folder: &Path) -> Result<(), String> {
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--quiet", "--locked", "--package", "proofmark-reference"])
+        .args(["--test", "conformance"])
+        .current_dir(top());
+    let status = with_judge(&mut command, folder)
+        .status()
+        .map_err(|fault| format!("cargo cannot be started: {fault}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err("the reference fails as it is; no mutant can be judged".to_owned())
+    }
+}
+
+/// A digest of what is mutated: other sources are other mutants, even by the same names.
+fn sources() -> Result<String, String> {
+    let mut text = String::new();
+    for name in CRATES {
+        let folder = top().join("reference").join(name).join("src");
+        let listed =
+            fs::read_dir(&folder).map_err(|fault| format!("{}: {fault}", folder.display()))?;
+        let files: BTreeSet<PathBuf> = listed.flatten().map(|entry| entry.path()).collect();
+        for path in files.iter().filter(|path| path.extension() == Some(OsStr::new("rs"))) {
+            text += &fs::read_to_string(path)
+                .map_err(|fault| format!("{}: {fault}", path.display()))?;
+        }
+    }
+    Ok(sage_utils::sha256(text))
+}
+
+/// What came of each crate, what survived, and whether that is as it is listed.
+fn tell(wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
+    say(format_args!(
+        "{:16} {:>6} {:>8} {:>6} {:>9} {:>8} {:>7}",
+        "crate", "all", "viable", "killed", "timed out", "survived", "killed"
+    ))?;
+    let (mut killed, mut viable) = (0, 0);
+    for name in CRATES {
+        let start = format!("reference/{name}/");
+        let of = |fate| {
+            let fits =
+                |mutant: &&String| mutant.starts_with(&start) && verdicts.of(mutant) == Some(fate);
+            wanted.iter().filter(fits).count()
+        };
+        let all = wanted.iter().filter(|mutant| mutant.starts_with(&start)).count();
+        let (caught, late, missed) = (of(Fate::Killed), of(Fate::TimedOut), of(Fate::Survived));
+        if all > 0 {
+            let of_viable = caught + late + missed;
+            say(format_args!(
+                "{name:16} {all:>6} {of_viable:>8} {caught:>6} {late:>9} {missed:>8} {:>6.1}%",
+                percent(caught + late, of_viable)
+            ))?;
+            killed += caught + late;
+            viable += of_viable;
+        }
+    }
+    say(format_args!("killed {killed} of {viable}: {:.1}%", percent(killed, viable)))?;
+
+    let survivors: Vec<&str> = wanted
+        .iter()
+        .filter(|mutant| verdicts.of(mutant) == Some(Fate::Survived))
+        .map(String::as_str)
+        .collect();
+    let accepted = Accepted::read()?;
+    let mut problems = accepted.compare(wanted, &survivors);
+    let waiting = wanted.iter().filter(|mutant| verdicts.of(mutant).is_none()).count();
+    if waiting > 0 {
+        problems.push(format!("{waiting} mutants have not been tried yet"));
+    }
+    if killed * 100 < viable * GOAL {
+        problems.push(format!("fewer than {GOAL} of a hundred are killed"));
+    }
+    if problems.is_empty() {
+        say(format_args!("every survivor is listed in {}", ledger::FILE))
+    } else {
+        Err(problems.join("\n  "))
+    }
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 100.0 } else { part as f64 * 100.0 / whole as f64 }
+}

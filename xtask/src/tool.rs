@@ -1,0 +1,21 @@
+//! Programs that a command needs and cargo does not bring.
+
+use std::process::Command;
+
+use crate::run;
+
+/// Makes sure that a cargo subcommand is there.
+///
+/// # Errors
+/// How to install it, unless `install` is set and that works.
+pub(crate) fn needed(package: &str, probe: &[&str], install: bool) -> Result<(), String> {
+    let there =
+        Command::new("cargo").args(probe).output().is_ok_and(|probed| probed.status.success());
+    match (there, install) {
+        (true, _) => Ok(()),
+        (false, true) => run("cargo", ["install", package, "--locked"]),
+        (false, false) => Err(format!(
+            "{package} is not installed; run `cargo install {package} --locked`, or give `--install`"
+        )),
+    }
+}
