@@ -37,7 +37,7 @@ impl Options {
 
     /// What is wrong on purpose fails at the first inputs, and nobody needs the smallest.
     fn laws(&self) -> LawOptions {
-        LawOptions { cases: 10, shrink: false, ..LawOptions::default() }
+        LawOptions { cases: 5, shrink: false, ..LawOptions::default() }
     }
 
     /// The command of the adversary of that name, with its usual claims.

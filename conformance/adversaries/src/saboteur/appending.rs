@@ -39,6 +39,8 @@ pub(super) const ALL: &[Adversary] = &[
             "CHRONICLE-012",
             "CHRONICLE-014",
             "CHRONICLE-037",
+            "CHRONICLE-017",
+            "CHRONICLE-032",
         ],
         writes_behind,
     ),

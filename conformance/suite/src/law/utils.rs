@@ -102,7 +102,7 @@ pub(super) const LAWS: &[Law] = &[
                 form(value, "form"),
                 form(other, "other"),
                 saved(hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" })), "hash"),
-                hash(json!({ "text": { "$ref": "other" } }), json!({ "$ref": "hash" })),
+                elsewhere(hash(json!({ "text": { "$ref": "other" } }), json!({ "$ref": "hash" }))),
             ] })
             })
         },
@@ -150,6 +150,12 @@ fn hash(args: Value, returns: Value) -> Value {
 
 fn saved(mut call: Value, name: &str) -> Value {
     call["as"] = Value::from(name);
+    call
+}
+
+/// In a session of its own, so that nothing is left over from an earlier call.
+fn elsewhere(mut call: Value) -> Value {
+    call["session"] = Value::from("b");
     call
 }
 
