@@ -7,7 +7,7 @@ use proofmark_protocol::message::{push_error, push_request, push_result};
 use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
 use serde_json::{Value, json};
 
-use crate::{Adversary, Claims, Cost};
+use crate::{Adversary, Claims};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("exits-at-once", "ends before `hello`", |_| Ok(())),
@@ -19,12 +19,11 @@ pub(crate) const ALL: &[Adversary] = &[
         garbage_on_call,
     ),
     Adversary::hostile("half-a-line", "ends in the middle of an answer", half_a_line),
-    Adversary::null("endless-line", "prints a gigabyte without a newline", endless_line)
-        .at(Cost::Output),
+    Adversary::null("endless-line", "prints a gigabyte without a newline", endless_line),
     Adversary::hostile("unknown-id", "answers a request that nobody made", unknown_id),
     Adversary::hostile("answers-twice", "answers every call twice", answers_twice),
-    Adversary::null("never-answers", "reads calls and says nothing", never_answers).at(Cost::Time),
-    Adversary::null("never-greets", "does not even answer `hello`", never_greets).at(Cost::Time),
+    Adversary::null("never-answers", "reads calls and says nothing", never_answers).slow(),
+    Adversary::null("never-greets", "does not even answer `hello`", never_greets).slow(),
     Adversary::hostile(
         "leaves-its-group",
         "joins another process group and falls silent",
@@ -44,8 +43,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::hostile("daemon", "the child of leaves-a-daemon", daemon),
     Adversary::null("other-version", "speaks protocol 99", other_version),
-    Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr)
-        .at(Cost::Output),
+    Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr),
     Adversary::hostile("asks-without-end", "calls a fake for ever", asks_without_end),
     Adversary::null("no-reply", "answers `call` with a bare value", no_reply),
     Adversary::null(

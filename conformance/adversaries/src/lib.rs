@@ -19,7 +19,8 @@ pub struct Adversary {
     /// What it does, in a few words.
     pub about: &'static str,
     pub kind: Kind,
-    pub cost: Cost,
+    /// It keeps the harness waiting: whoever runs it should have little patience.
+    pub slow: bool,
     act: Act,
 }
 
@@ -32,16 +33,6 @@ pub enum Kind {
     Null,
     /// The reference with one promise broken: exactly these requirements do not hold.
     Saboteur { breaks: &'static [&'static str] },
-}
-
-/// What it takes to run an adversary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cost {
-    Low,
-    /// It keeps the harness waiting: whoever runs it should have little patience.
-    Time,
-    /// It prints without end: whoever runs it should choose few cases.
-    Output,
 }
 
 enum Act {
@@ -71,7 +62,7 @@ impl Adversary {
         about: &'static str,
         serve: fn(&Claims) -> io::Result<()>,
     ) -> Self {
-        Self { name, about, kind: Kind::Hostile, cost: Cost::Low, act: Act::Serve(serve) }
+        Self { name, about, kind: Kind::Hostile, slow: false, act: Act::Serve(serve) }
     }
 
     const fn null(
@@ -79,7 +70,7 @@ impl Adversary {
         about: &'static str,
         serve: fn(&Claims) -> io::Result<()>,
     ) -> Self {
-        Self { name, about, kind: Kind::Null, cost: Cost::Low, act: Act::Serve(serve) }
+        Self { name, about, kind: Kind::Null, slow: false, act: Act::Serve(serve) }
     }
 
     const fn saboteur(
@@ -88,11 +79,11 @@ impl Adversary {
         breaks: &'static [&'static str],
         bend: fn(Adapter<Session>) -> Adapter<Session>,
     ) -> Self {
-        Self { name, about, kind: Kind::Saboteur { breaks }, cost: Cost::Low, act: Act::Bend(bend) }
+        Self { name, about, kind: Kind::Saboteur { breaks }, slow: false, act: Act::Bend(bend) }
     }
 
-    const fn at(mut self, cost: Cost) -> Self {
-        self.cost = cost;
+    const fn slow(mut self) -> Self {
+        self.slow = true;
         self
     }
 

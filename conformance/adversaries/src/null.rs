@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use crate::hostile::{Then, greeting, implements_nothing, serve};
-use crate::{Adversary, Claims, Cost};
+use crate::{Adversary, Claims};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("accepts-with-null", "answers every call with null", |claims| {
@@ -97,7 +97,7 @@ pub(crate) const ALL: &[Adversary] = &[
             })
         },
     ),
-    Adversary::null("never-opens", "greets, and then says nothing", only_greets).at(Cost::Time),
+    Adversary::null("never-opens", "greets, and then says nothing", only_greets).slow(),
     Adversary::null("floods-with-events", "sends ten thousand events with each answer", |claims| {
         serve(claims, |id, params, lines| {
             let event = json!({ "session": params["session"], "call": id, "item": { "n": 1 } });
@@ -107,8 +107,7 @@ pub(crate) const ALL: &[Adversary] = &[
             push_result(lines, id, &json!({ "value": null }));
             Ok(Then::GoOn)
         })
-    })
-    .at(Cost::Output),
+    }),
     Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps),
     Adversary::null("lags-behind", "answers every call with the session's answer before", lags),
     Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use proofmark_adversaries::{Adversary, Claims, Cost};
+use proofmark_adversaries::{Adversary, Claims};
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::ledger::Level;
@@ -72,29 +72,58 @@ fn try_null(
         contracts: suite.contracts.iter().map(|contract| contract.id.clone()).collect(),
         hooks: suite.contracts.iter().flat_map(|one| one.hooks.keys().cloned()).collect(),
     };
-    let patience = match adversary.cost {
-        Cost::Low | Cost::Output => Patience::default(),
-        Cost::Time => Patience { start: SHORT, call: SHORT, end: SHORT },
+    let patience = if adversary.slow {
+        Patience { start: SHORT, call: SHORT, end: SHORT }
+    } else {
+        Patience::default()
     };
     let how =
         RunOptions { jobs: options.jobs, patience, laws: options.laws(), ..RunOptions::default() };
     let command = options.command(adversary, &claims);
-    let cases = cases(suite, adversary);
-    let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
-        .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
-    if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
+    let play = |cases: Vec<&Case>| {
+        let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
+            .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
+        if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
+    };
+    // What one case has broken no other can mend, so most cases need not be run.
+    let first = cover(suite);
+    let outcome = play(first.clone())?;
+    let rest = still_open(suite, &outcome, &first);
+    if rest.is_empty() {
+        return Ok(outcome);
+    }
+    let parts = vec![outcome, play(rest)?];
+    Ok(RunOutcome::merged(parts).unwrap_or_else(|| unreachable!("there are two parts")))
 }
 
-/// All cases; for an adversary that floods, those of the smallest contract.
-fn cases<'a>(suite: &'a Suite, adversary: &Adversary) -> Vec<&'a Case> {
-    let of = |id: &str| suite.cases.iter().filter(|case| case.contract == id).collect::<Vec<_>>();
-    match adversary.cost {
-        Cost::Low | Cost::Time => suite.cases.iter().collect(),
-        Cost::Output => {
-            let contracts = suite.contracts.iter().map(|contract| of(&contract.id));
-            contracts.filter(|cases| !cases.is_empty()).min_by_key(Vec::len).unwrap_or_default()
+/// A few cases that show every `must` together.
+fn cover(suite: &Suite) -> Vec<&Case> {
+    let mut shown = BTreeSet::new();
+    let mut cover = Vec::new();
+    for case in &suite.cases {
+        let musts = case.shows.iter().filter(|id| is_must(suite, id));
+        if musts.filter(|id| shown.insert(id.as_str())).count() > 0 {
+            cover.push(case);
         }
     }
+    cover
+}
+
+fn is_must(suite: &Suite, id: &str) -> bool {
+    suite.requirement(id).is_some_and(|(_, one)| one.level == Level::Must)
+}
+
+/// The other cases of every `must` that no case has broken yet.
+fn still_open<'a>(suite: &'a Suite, outcome: &RunOutcome, tried: &[&Case]) -> Vec<&'a Case> {
+    let judged = outcome.judge(suite);
+    let requirements = judged.iter().flat_map(|contract| &contract.requirements);
+    let broken: BTreeSet<&str> = requirements
+        .filter(|one| matches!(one.verdict, RequirementVerdict::Broken { .. }))
+        .map(|one| one.requirement.id.as_str())
+        .collect();
+    let open = |id: &String| is_must(suite, id) && !broken.contains(id.as_str());
+    let untried = |case: &&Case| !tried.iter().any(|one| one.name == case.name);
+    suite.cases.iter().filter(|case| case.shows.iter().any(open)).filter(untried).collect()
 }
 
 fn report(

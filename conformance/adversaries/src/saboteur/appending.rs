@@ -84,7 +84,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "splits-long-lines",
         "an event beyond a page is written on two lines, and read as one",
-        &["CHRONICLE-007", "CHRONICLE-032"],
+        &["CHRONICLE-007", "CHRONICLE-024", "CHRONICLE-032"],
         splits_long_lines,
     ),
 ];
