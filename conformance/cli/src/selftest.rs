@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use proofmark_report::style::{BAD, GOOD, styled};
-use proofmark_selftest::{Options, determinism, mutants, nulls, saboteurs};
+use proofmark_selftest::{Options, determinism, memory, mutants, nulls, saboteurs};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::SubjectCommand;
@@ -43,6 +43,8 @@ struct Found {
     data: Value,
 }
 
+type Part = fn(&Bench<'_>) -> Result<Found, Failed>;
+
 /// Writes what was found to `out`. Holds when nothing was fooled.
 pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;
@@ -53,7 +55,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         command: args.subject.command()?,
         // Saboteurs and broken subjects are the reference's own.
         of_reference: args.subject.is_reference() && args.suite.suite.is_none(),
-        run: RunOptions::default(),
+        run: RunOptions { scratch: memory(), ..RunOptions::default() },
         options: Options { cancel, ..Options::new(this_program()?) },
     };
     let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
@@ -61,7 +63,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         let told = "saboteurs are the built-in reference with one promise of the built-in suite broken; leave `--suite` and the command out";
         return Err(Failed::Usage(told.to_owned()));
     }
-    let parts: [(&str, bool, fn(&Bench<'_>) -> Result<Found, Failed>); 4] = [
+    let parts: [(&str, bool, Part); 4] = [
         ("adversaries", all || args.adversaries, |bench| bench.adversaries()),
         ("saboteurs", (all && bench.of_reference) || args.saboteurs, |bench| bench.saboteurs()),
         ("mutants", all || args.mutants, |bench| bench.mutants()),
@@ -160,14 +162,16 @@ impl Bench<'_> {
 
     fn determinism(&self) -> Result<Found, Failed> {
         let mut found = Found { holds: true, lines: Vec::new(), data: Value::Null };
-        let mut subjects = vec![self.command.clone()];
+        let mut subjects = vec![(self.command.clone(), determinism::WAYS)];
         if self.of_reference {
             // A report of passes alone would prove little.
-            subjects.extend(determinism::FAILING.iter().map(|name| self.options.adversary(name)));
+            let failing = determinism::FAILING.iter().map(|name| self.options.adversary(name));
+            subjects.extend(failing.map(|command| (command, determinism::FEW_WAYS)));
         }
         let mut data = Vec::new();
-        for subject in subjects {
-            let report = determinism::check(self.suite, &subject, &self.run, &self.options.cancel)?;
+        for (subject, ways) in subjects {
+            let cancel = &self.options.cancel;
+            let report = determinism::check(self.suite, &subject, &self.run, ways, cancel)?;
             found.holds &= report.differing.is_empty();
             found.lines.push(format!(
                 "{}: {} runs, {} bytes of report with {} failing cases, {} differ",

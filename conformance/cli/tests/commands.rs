@@ -128,7 +128,7 @@ fn a_failure_says_all_that_is_needed() {
 fn the_verdicts_are_the_same_however_they_are_reached() {
     let report = |how: &[&str]| {
         let args = [
-            &["run", "--format", "json"],
+            &["run", "--law-cases", "10", "--format", "json"],
             how,
             &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"],
         ]

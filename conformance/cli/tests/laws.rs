@@ -41,7 +41,7 @@ fn the_input_is_as_small_as_it_gets() {
     let inner = value
         .as_array()
         .map(|items| items.last().unwrap())
-        .or(value.as_object().and_then(|map| map.values().last()));
+        .or(value.as_object().and_then(|map| map.values().next_back()));
     let inner = inner.and_then(Value::as_object).unwrap_or_else(|| panic!("{value}"));
     assert_eq!(inner.len(), 2, "{value}");
     assert!(inner.values().all(|leaf| leaf == 0), "{value}");

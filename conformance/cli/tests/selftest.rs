@@ -1,11 +1,10 @@
-//! The suite proves itself on every build, and the proof itself can fail.
+//! The proofs of `proofmark selftest` can fail. That they do not is for CI to see, in a release build.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
 mod common;
 
 use std::fs;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{PROOFMARK, embedded_suite};
 use proofmark_adversaries::{Adversary, find};
@@ -14,34 +13,12 @@ use proofmark_selftest::{Options, saboteurs};
 use proofmark_suite::{Suite, SuiteFiles};
 use tempfile::TempDir;
 
-/// Each of these keeps the whole machine busy.
-fn whole_machine() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn options() -> Options {
     Options::new(PROOFMARK)
 }
 
 fn adversary(name: &str) -> &'static Adversary {
     find(name).unwrap()
-}
-
-#[test]
-fn who_does_nothing_right_gets_no_mark() {
-    let _turn = whole_machine();
-    let reports = nulls::check(&embedded_suite(), &options()).unwrap();
-    let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
-    assert!(reports.len() > 25 && problems.is_empty(), "{problems:#?}");
-}
-
-#[test]
-fn what_a_saboteur_breaks_comes_out_broken_and_nothing_else() {
-    let _turn = whole_machine();
-    let reports = saboteurs::check(&embedded_suite(), &options()).unwrap();
-    let problems: Vec<_> = reports.iter().flat_map(|report| &report.problems).collect();
-    assert!(reports.len() > 60 && problems.is_empty(), "{problems:#?}");
 }
 
 /// The reference does nearly all right: taken for a null adversary it must be told, but for what needs

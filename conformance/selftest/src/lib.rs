@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use proofmark_adversaries::{Adversary, Claims};
 use proofmark_suite::law::LawOptions;
-use proofmark_suite::run::{Cancel, RunError};
+use proofmark_suite::run::{Cancel, RunError, RunOptions};
 use proofmark_suite::subject::SubjectCommand;
 
 /// How to run adversaries.
@@ -35,9 +35,15 @@ impl Options {
         Self { program: program.into(), at_a_time: 12, jobs: 1, cancel: Cancel::default() }
     }
 
-    /// What is wrong on purpose fails at the first inputs, and nobody needs the smallest.
-    fn laws(&self) -> LawOptions {
-        LawOptions { cases: 5, shrink: false, ..LawOptions::default() }
+    /// How an adversary is run. What is wrong on purpose fails at the first inputs of a law, and nobody
+    /// needs the smallest.
+    fn run(&self) -> RunOptions {
+        RunOptions {
+            jobs: self.jobs,
+            laws: LawOptions { cases: 5, shrink: false, ..LawOptions::default() },
+            scratch: memory(),
+            ..RunOptions::default()
+        }
     }
 
     /// The command of the adversary of that name, with its usual claims.
@@ -65,6 +71,14 @@ impl Options {
             shown,
         }
     }
+}
+
+/// A folder in memory, if the machine has one. Hundreds of runs on a disk wait for it more than they work.
+pub fn memory() -> Option<PathBuf> {
+    let folder = PathBuf::from("/dev/shm");
+    let usable = std::fs::metadata(&folder)
+        .is_ok_and(|about| about.is_dir() && !about.permissions().readonly());
+    usable.then_some(folder)
 }
 
 /// Why there is no finding.

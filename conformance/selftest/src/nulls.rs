@@ -77,8 +77,7 @@ fn try_null(
     } else {
         Patience::default()
     };
-    let how =
-        RunOptions { jobs: options.jobs, patience, laws: options.laws(), ..RunOptions::default() };
+    let how = RunOptions { patience, ..options.run() };
     let command = options.command(adversary, &claims);
     let play = |cases: Vec<&Case>| {
         let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofmark_adversaries::{Adversary, Claims};
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
-use proofmark_suite::run::{RunOptions, run};
+use proofmark_suite::run::run;
 use proofmark_suite::verdict::{RequirementVerdict, RunOutcome};
 use serde::Serialize;
 
@@ -130,9 +130,8 @@ fn try_saboteur(
     if cases.is_empty() {
         problems.push(format!("`{}` breaks nothing that has a case", adversary.name));
     } else {
-        let how = RunOptions { jobs: options.jobs, laws: options.laws(), ..RunOptions::default() };
         let command = options.command(adversary, &Claims::default());
-        let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
+        let outcome = run(suite, cases, &command, &options.run(), &options.cancel, |_| {})
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
         if outcome.interrupted {
             return Err(SelftestError::Interrupted);

@@ -161,6 +161,7 @@ impl MutantReport {
         let mut judge = Judge::new(case);
         let tally = self.contracts.entry(case.contract.clone()).or_default();
         let before = tally.killed;
+        let generated = case.id().starts_with("found/");
         for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
             // Later steps can only notice what an earlier one saved.
             let saves = step.calls().iter().any(|call| call.saved_as.is_some());
@@ -178,7 +179,10 @@ impl MutantReport {
                     }
                     (false, Some(matcher)) => {
                         *tally.free.entry(matcher).or_default() += 1;
-                        noticed.free.insert(kind, matcher);
+                        // The places of generated cases have generated names.
+                        if !generated {
+                            noticed.free.insert(kind, matcher);
+                        }
                     }
                     (false, None) => {
                         tally.survived += 1;

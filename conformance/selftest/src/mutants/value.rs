@@ -147,7 +147,7 @@ fn of_members(map: &Map<String, Value>) -> Vec<(&'static str, Value)> {
 }
 
 /// All indices of a short array, some of a long one.
-fn sampled(length: usize) -> Vec<usize> {
+pub(super) fn sampled(length: usize) -> Vec<usize> {
     if length <= ITEMS {
         return (0..length).collect();
     }

@@ -1,6 +1,7 @@
 //! A run: workers, their events, and the outcome.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::mpsc;
@@ -8,6 +9,7 @@ use std::sync::mpsc;
 use proofmark_protocol::HelloReply;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use tempfile::TempDir;
 use tokio::sync::watch;
 
 use super::worker::Worker;
@@ -31,6 +33,8 @@ pub struct RunOptions {
     pub laws: LawOptions,
     /// Keep what was seen of every case with its result.
     pub record: bool,
+    /// Where workspaces are made; without it, where the system keeps temporary files.
+    pub scratch: Option<PathBuf>,
     /// Hunt down what the subject left behind. Only where this process has no other children.
     pub kill_orphans: bool,
 }
@@ -45,6 +49,7 @@ impl Default for RunOptions {
             shuffle: None,
             laws: LawOptions::default(),
             record: false,
+            scratch: None,
             kill_orphans: false,
         }
     }
@@ -73,11 +78,11 @@ pub enum RunError {
     #[error("{0}")]
     NoWorkspace(NotExercised),
     #[error("no folder for workspaces can be made: {0}")]
-    NoScratch(std::io::Error),
+    NoScratch(io::Error),
     #[error("the folder of workspaces cannot be removed: {0}")]
-    ScratchStays(std::io::Error),
+    ScratchStays(io::Error),
     #[error("a worker could not begin: {0}")]
-    NoWorker(std::io::Error),
+    NoWorker(io::Error),
 }
 
 /// Stops a run from another thread; what is under way is killed.
@@ -121,8 +126,7 @@ pub fn run(
     cancel: &Cancel,
     mut on_event: impl FnMut(&Event),
 ) -> Result<RunOutcome, RunError> {
-    let scratch =
-        tempfile::Builder::new().prefix("proofmark-").tempdir().map_err(RunError::NoScratch)?;
+    let scratch = scratch(options).map_err(RunError::NoScratch)?;
     let orphans = options.kill_orphans.then(Orphans::adopt);
     let mut cases = cases;
     if let Some(seed) = options.shuffle {
@@ -169,11 +173,20 @@ pub fn run(
     tally.outcome(options.laws, *cancel.0.borrow())
 }
 
+fn scratch(options: &RunOptions) -> io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("proofmark-");
+    match &options.scratch {
+        Some(parent) => folder.tempdir_in(parent),
+        None => folder.tempdir(),
+    }
+}
+
 fn work(
     shared: &Shared<'_>,
     sender: mpsc::Sender<Event>,
     mut cancelled: watch::Receiver<bool>,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let emit = |event| {
         // The receiver lives until the last worker is done.
