@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let names: Vec<String> = common::embedded_suite()
         .cases
         .iter()
-        .filter(is_fixture)
+        .filter(is_no_scenario)
         .map(|case| case.name.clone())
         .collect();
     let wanted = selected(&arguments, &names);
@@ -44,8 +44,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn is_fixture(case: &&Case) -> bool {
-    matches!(case.kind, CaseKind::Fixture)
+fn is_no_scenario(case: &&Case) -> bool {
+    !matches!(case.kind, CaseKind::Scenario)
 }
 
 /// What the test runner will ask for, so that nothing else is run: a single name under nextest.

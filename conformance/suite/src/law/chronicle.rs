@@ -16,6 +16,27 @@ const IDS: &str = "oracle: the crates serde_json_canonicalizer and sha2";
 
 pub(super) const LAWS: &[Law] = &[
     Law {
+        name: "any-event-is-read-back",
+        contract: "sage.chronicle",
+        why: "A memory that changes some events cannot be trusted with any.",
+        shows: &["CHRONICLE-001"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            events(1..2)
+                .prop_map(|events| {
+                    let members = events[0].as_object().cloned().unwrap_or_default();
+                    let mut whole: Map<String, Value> =
+                        members.into_iter().map(|(key, value)| (key, literal(value))).collect();
+                    // The id is another law's.
+                    whole
+                        .insert("eventId".to_owned(), json!({ "$optional": { "$any": "string" } }));
+                    json!({ "steps": [append(&events[0], "a"), read(json!([whole]))] })
+                })
+                .boxed()
+        },
+    },
+    Law {
         name: "any-further-member-is-kept",
         contract: "sage.chronicle",
         why: "A memory that changes some events cannot be trusted with any.",
