@@ -72,7 +72,9 @@ fn append_at_once(
             let Some(event) = event(world, id, &kind, "2024-01-01T00:00:00.000Z", further) else {
                 return;
             };
-            calls.push(calling("chronicle.appendEvent", json!({"path": path, "event": event})));
+            // Who stands in line must not be late for it on a slow machine.
+            let args = json!({"path": path, "event": event, "lockTimeoutMs": 30_000});
+            calls.push(calling("chronicle.appendEvent", args));
         }
     }
     world.act(Action::Together(calls));
