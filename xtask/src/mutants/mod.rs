@@ -21,8 +21,9 @@ use verdicts::{Fate, Verdicts};
 /// The crates that the cases hold to their contracts.
 const CRATES: [&str; 3] = ["sage-utils", "sage-errors", "sage-chronicle"];
 
-/// Of the mutants that compile, so many of a hundred must be killed. Those that are listed count as survivors.
-const GOAL: usize = 90;
+/// Of the mutants that compile, so many of a hundred must be killed. Those that are listed count as survivors, also the
+/// ones that no program could tell from the original.
+const GOAL: usize = 85;
 
 const USAGE: &str = "\
 cargo xtask mutants [--crate NAME]… [--file GLOB]… [--jobs N] [--fresh] [--report] [--install]
