@@ -131,7 +131,7 @@ impl<'a> Judge<'a> {
         self.asks.extend(answer.asks.iter().cloned());
         if let Some(difference) = differs(&call.expect, kind, value, &self.saved) {
             return Err(Box::new(Failure {
-                expected: Some(expectation(&call.expect)),
+                expected: Some(bounded(expectation(&call.expect))),
                 got: Some(outcome()),
                 difference: Some(difference),
                 ..of_call("difference", "the outcome is not as expected".to_owned())
@@ -198,7 +198,7 @@ pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
     let CallStep { operation, args, process, session, .. } = call;
     CallSeen {
         operation: operation.clone(),
-        args: args.clone(),
+        args: bounded_copy(args),
         process: process.clone(),
         session: session.clone(),
     }
