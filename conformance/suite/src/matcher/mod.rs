@@ -4,6 +4,7 @@
 
 mod compile;
 mod freedom;
+mod words;
 
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 pub use self::freedom::{Change, Segment, Touch, changes};
 
 use self::compile::{Place, compile, members};
+use self::words::{around_first_difference, push_index, push_key, short, wanted};
 use crate::saved::Saved;
 
 /// An expected value, ready to be compared.
@@ -296,20 +298,6 @@ fn augment(
     false
 }
 
-/// Two long texts, cut so that the place where they part can be seen.
-fn around_first_difference(expected: String, got: String) -> (String, String) {
-    const BEFORE: usize = 40;
-    let alike = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
-    if alike <= BEFORE || expected.chars().count().max(got.chars().count()) <= MOST {
-        return (clip(expected), clip(got));
-    }
-    let cut = |text: String| {
-        let count = text.chars().count();
-        clip_of(std::iter::once('…').chain(text.chars().skip(alike - BEFORE)).collect(), count)
-    };
-    (cut(expected), cut(got))
-}
-
 fn literal(value: &Value) -> Node {
     match value {
         Value::Object(map) => Node::Object {
@@ -339,78 +327,5 @@ fn is_of_kind(kind: Kind, value: &Value) -> bool {
         Kind::Array => value.is_array(),
         Kind::Null => value.is_null(),
         Kind::Value => true,
-    }
-}
-
-/// The expectation in words.
-fn wanted(node: &Node) -> String {
-    match node {
-        Node::Exact(value) => short(value),
-        Node::Any(kind) => {
-            let word =
-                KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
-            format!("any {word}")
-        }
-        Node::Matches(regex) => format!("a string that matches /{regex}/"),
-        Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
-        Node::Saved(reference) => format!("what was saved as `{reference}`"),
-        Node::Optional(inner) => format!("{} or nothing", wanted(inner)),
-        Node::Absent => "nothing: no such member".to_owned(),
-        Node::Object { members, open } => {
-            let inside: Vec<_> = members
-                .iter()
-                .map(|(key, node)| format!("{}: {}", Value::from(key.as_str()), wanted(node)))
-                .collect();
-            clip(format!("{{{}{}}}", inside.join(", "), if *open { ", …" } else { "" }))
-        }
-        Node::Array(items) => {
-            clip(format!("[{}]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
-        }
-        Node::Unordered(items) => clip(format!(
-            "in any order [{}]",
-            items.iter().map(wanted).collect::<Vec<_>>().join(", ")
-        )),
-        Node::StartsWith(items) => {
-            clip(format!("[{}, …]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
-        }
-        Node::Contains(items) => clip(format!(
-            "an array with [{}]",
-            items.iter().map(wanted).collect::<Vec<_>>().join(", ")
-        )),
-    }
-}
-
-fn push_key(path: &mut String, key: &str) {
-    let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-    if plain {
-        path.push('.');
-        path.push_str(key);
-    } else {
-        path.push_str(&format!("[{}]", Value::from(key)));
-    }
-}
-
-fn push_index(path: &mut String, index: usize) {
-    path.push_str(&format!("[{index}]"));
-}
-
-/// A value on one line, cut where nobody reads on.
-fn short(value: &Value) -> String {
-    clip(value.to_string())
-}
-
-/// The most characters of a value that a difference shows.
-const MOST: usize = 160;
-
-fn clip(text: String) -> String {
-    let count = text.chars().count();
-    clip_of(text, count)
-}
-
-/// Clips what is left of a text that had `count` characters.
-fn clip_of(text: String, count: usize) -> String {
-    match text.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}… ({count} characters)", &text[..at]),
-        None => text,
     }
 }

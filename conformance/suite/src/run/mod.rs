@@ -1,5 +1,6 @@
 //! Running cases: many at a time on persistent processes, each in a session and workspace of its own.
 
+mod alone;
 pub(crate) mod execute;
 mod law;
 mod runner;

@@ -17,7 +17,6 @@ use super::execute::{Faulted, Played, Processes, Setting, execute};
 use super::law::try_law;
 use super::runner::{Event, Shared};
 use crate::case::{Case, CaseKind};
-use crate::law::Law;
 use crate::ledger::Contract;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
@@ -25,13 +24,8 @@ use crate::verdict::{CaseResult, Failure, NotExercised, Verdict};
 
 /// So many starts in a row may fail before a subject is given up.
 const FAILED_STARTS: usize = 3;
-/// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
-/// One answer is enough to try every case to the end: giving up must not depend on their order.
-const SILENT_FAULTS: usize = 4;
 /// So many processes may fall silent with all their cases before the cases are tried alone only.
 const SILENT_WINDOWS: usize = 2;
-/// So many processes may fault in the search for the smallest input that makes one fault.
-const FAULTS_WHILE_SHRINKING: usize = 50;
 /// So many cases run alone at a time, each in its own process: most of them wait for a time limit.
 const ALONE_AT_A_TIME: usize = 4;
 
@@ -42,13 +36,13 @@ struct Bench<'a, 'b> {
 }
 
 pub(super) struct Worker<'a> {
-    run: &'a Shared<'a>,
-    emit: &'a dyn Fn(Event),
+    pub(super) run: &'a Shared<'a>,
+    pub(super) emit: &'a dyn Fn(Event),
     connection: RefCell<Option<Rc<Connection>>>,
-    spares: RefCell<Vec<Rc<Connection>>>,
+    pub(super) spares: RefCell<Vec<Rc<Connection>>>,
     failed_starts: Cell<usize>,
     /// Why nothing more is tried, once that is so.
-    given_up: RefCell<Option<(Fault, Vec<String>)>>,
+    pub(super) given_up: RefCell<Option<(Fault, Vec<String>)>>,
 }
 
 /// A case that was in flight when its process faulted, or that was not answered in time.
@@ -164,7 +158,7 @@ impl<'a> Worker<'a> {
         self.run.cases.get(index).copied()
     }
 
-    fn decide(&self, case: &Case, Played { verdict, transcript }: Played) {
+    pub(super) fn decide(&self, case: &Case, Played { verdict, transcript }: Played) {
         let transcript = self.run.options.record.then_some(transcript);
         (self.emit)(Event::Case(CaseResult { transcript, ..CaseResult::new(&case.name, verdict) }));
     }
@@ -186,13 +180,17 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
+    pub(super) fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
         let failure = Failure { stderr, ..Failure::new(fault.code(), fault.to_string(), &case.at) };
         self.decide(case, Played::without(Verdict::Failed { failure: Box::new(failure) }));
     }
 
     /// Plays a case on a process; a law, with one input after the other.
-    async fn fly(&self, case: &Case, connection: &Rc<Connection>) -> Result<Played, Faulted> {
+    pub(super) async fn fly(
+        &self,
+        case: &Case,
+        connection: &Rc<Connection>,
+    ) -> Result<Played, Faulted> {
         match case.kind {
             CaseKind::Law(law) => {
                 try_law(case, law, self.run.options.laws, async |example| {
@@ -204,7 +202,11 @@ impl<'a> Worker<'a> {
         }
     }
 
-    async fn play(&self, case: &Case, connection: &Rc<Connection>) -> Result<Played, Faulted> {
+    pub(super) async fn play(
+        &self,
+        case: &Case,
+        connection: &Rc<Connection>,
+    ) -> Result<Played, Faulted> {
         let bench = Bench { worker: self, shared: Rc::clone(connection) };
         let setting = Setting {
             contract: self.contract(case),
@@ -217,104 +219,6 @@ impl<'a> Worker<'a> {
 
     fn contract(&self, case: &Case) -> &'a Contract {
         self.run.suite.contract(&case.contract).expect("the lint refuses a case without a ledger")
-    }
-
-    /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
-    async fn alone(&self, case: &'a Case) -> bool {
-        let given_up = self.given_up.borrow().clone();
-        let started = match given_up {
-            Some(given_up) => Err(given_up),
-            None => self.start().await,
-        };
-        let connection = match started {
-            Ok(connection) => connection,
-            Err((fault, stderr)) => {
-                self.condemn(case, &fault, stderr);
-                return true;
-            }
-        };
-        if let Some(reason) = not_exercised(case, &connection.hello) {
-            self.decide(case, Played::without(Verdict::NotExercised { reason }));
-            self.spares.borrow_mut().push(connection);
-            return false;
-        }
-        match self.fly(case, &connection).await {
-            Ok(played) => {
-                self.decide(case, played);
-                if let Some(fault) = connection.shutdown().await {
-                    (self.emit)(Event::Fault(fault));
-                }
-                false
-            }
-            Err(faulted) => {
-                let failure = self.blamed(faulted, &connection).await;
-                let failure = match case.kind {
-                    CaseKind::Law(law) if self.run.options.laws.shrink => {
-                        self.shrink(case, law, failure).await
-                    }
-                    _ => failure,
-                };
-                self.decide(case, Played::without(Verdict::Failed { failure }));
-                true
-            }
-        }
-    }
-
-    /// The failure of a case that ran alone on a process that faulted. The process is ended.
-    async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Box<Failure> {
-        let Faulted { fault, mut failure, connection } = faulted;
-        let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
-        let fault = faulty.refine(fault).await;
-        failure.reason = fault.code().to_owned();
-        failure.told = fault.to_string();
-        failure.stderr = faulty.stderr();
-        faulty.kill().await;
-        self.note_silence(&fault, &failure.stderr);
-        shared.kill().await;
-        failure
-    }
-
-    /// A law that makes its process fault: looks for the smallest such input, each in a fresh process.
-    async fn shrink(&self, case: &Case, law: &Law, failure: Box<Failure>) -> Box<Failure> {
-        let left = Cell::new(FAULTS_WHILE_SHRINKING);
-        let play = async |example: &Case| {
-            if left.get() == 0 {
-                // The smallest so far has to do.
-                return Ok(Played::without(Verdict::Passed));
-            }
-            let Ok(connection) = self.start().await else {
-                left.set(0);
-                return Ok(Played::without(Verdict::Passed));
-            };
-            match self.play(example, &connection).await {
-                Ok(played) => {
-                    // Whatever else it does, it is not the fault that is looked for.
-                    let _fault = connection.shutdown().await;
-                    Ok(played)
-                }
-                Err(faulted) => {
-                    let silent = matches!(faulted.fault, Fault::NoAnswer { .. });
-                    left.set(if silent { 0 } else { left.get() - 1 });
-                    let failure = self.blamed(faulted, &connection).await;
-                    Ok(Played::without(Verdict::Failed { failure }))
-                }
-            }
-        };
-        match try_law(case, law, self.run.options.laws, play).await {
-            Ok(Played { verdict: Verdict::Failed { failure }, .. }) => failure,
-            _ => failure,
-        }
-    }
-
-    fn note_silence(&self, fault: &Fault, stderr: &[String]) {
-        if matches!(fault, Fault::NoAnswer { .. }) {
-            let silent = self.run.silent.fetch_add(1, Ordering::Relaxed) + 1;
-            if silent >= SILENT_FAULTS && !self.run.answered.load(Ordering::Relaxed) {
-                let last = Box::new(fault.clone());
-                let given_up = Fault::GaveUp { after: SILENT_FAULTS, last };
-                *self.given_up.borrow_mut() = Some((given_up, stderr.to_vec()));
-            }
-        }
     }
 
     /// The process that cases share, started if need be.
@@ -347,7 +251,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    async fn start(&self) -> Result<Rc<Connection>, (Fault, Vec<String>)> {
+    pub(super) async fn start(&self) -> Result<Rc<Connection>, (Fault, Vec<String>)> {
         match Connection::open(&self.run.command, self.run.options.patience).await {
             Ok(Ok(connection)) => {
                 (self.emit)(Event::Hello(Box::new(connection.hello.clone())));
@@ -407,7 +311,7 @@ impl Processes for Bench<'_, '_> {
     }
 }
 
-fn not_exercised(case: &Case, hello: &HelloReply) -> Option<NotExercised> {
+pub(super) fn not_exercised(case: &Case, hello: &HelloReply) -> Option<NotExercised> {
     if !hello.contracts.contains(&case.contract) {
         return Some(NotExercised::NotClaimed);
     }

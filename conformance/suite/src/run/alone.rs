@@ -1,0 +1,121 @@
+//! A case that runs alone: what its process does is this case's doing.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use super::execute::{Faulted, Played};
+use super::law::try_law;
+use super::runner::Event;
+use super::worker::{Worker, not_exercised};
+use crate::case::{Case, CaseKind};
+use crate::law::Law;
+use crate::subject::Fault;
+use crate::subject::connection::Connection;
+use crate::verdict::{Failure, Verdict};
+
+/// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
+/// One answer is enough to try every case to the end: giving up must not depend on their order.
+const SILENT_FAULTS: usize = 4;
+/// So many processes may fault in the search for the smallest input that makes one fault.
+const FAULTS_WHILE_SHRINKING: usize = 50;
+
+impl<'a> Worker<'a> {
+    /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
+    pub(super) async fn alone(&self, case: &'a Case) -> bool {
+        let given_up = self.given_up.borrow().clone();
+        let started = match given_up {
+            Some(given_up) => Err(given_up),
+            None => self.start().await,
+        };
+        let connection = match started {
+            Ok(connection) => connection,
+            Err((fault, stderr)) => {
+                self.condemn(case, &fault, stderr);
+                return true;
+            }
+        };
+        if let Some(reason) = not_exercised(case, &connection.hello) {
+            self.decide(case, Played::without(Verdict::NotExercised { reason }));
+            self.spares.borrow_mut().push(connection);
+            return false;
+        }
+        match self.fly(case, &connection).await {
+            Ok(played) => {
+                self.decide(case, played);
+                if let Some(fault) = connection.shutdown().await {
+                    (self.emit)(Event::Fault(fault));
+                }
+                false
+            }
+            Err(faulted) => {
+                let failure = self.blamed(faulted, &connection).await;
+                let failure = match case.kind {
+                    CaseKind::Law(law) if self.run.options.laws.shrink => {
+                        self.shrink(case, law, failure).await
+                    }
+                    _ => failure,
+                };
+                self.decide(case, Played::without(Verdict::Failed { failure }));
+                true
+            }
+        }
+    }
+
+    /// The failure of a case that ran alone on a process that faulted. The process is ended.
+    async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Box<Failure> {
+        let Faulted { fault, mut failure, connection } = faulted;
+        let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
+        let fault = faulty.refine(fault).await;
+        failure.reason = fault.code().to_owned();
+        failure.told = fault.to_string();
+        failure.stderr = faulty.stderr();
+        faulty.kill().await;
+        self.note_silence(&fault, &failure.stderr);
+        shared.kill().await;
+        failure
+    }
+
+    /// A law that makes its process fault: looks for the smallest such input, each in a fresh process.
+    async fn shrink(&self, case: &Case, law: &Law, failure: Box<Failure>) -> Box<Failure> {
+        let left = Cell::new(FAULTS_WHILE_SHRINKING);
+        let play = async |example: &Case| {
+            if left.get() == 0 {
+                // The smallest so far has to do.
+                return Ok(Played::without(Verdict::Passed));
+            }
+            let Ok(connection) = self.start().await else {
+                left.set(0);
+                return Ok(Played::without(Verdict::Passed));
+            };
+            match self.play(example, &connection).await {
+                Ok(played) => {
+                    // Whatever else it does, it is not the fault that is looked for.
+                    let _fault = connection.shutdown().await;
+                    Ok(played)
+                }
+                Err(faulted) => {
+                    let silent = matches!(faulted.fault, Fault::NoAnswer { .. });
+                    left.set(if silent { 0 } else { left.get() - 1 });
+                    let failure = self.blamed(faulted, &connection).await;
+                    Ok(Played::without(Verdict::Failed { failure }))
+                }
+            }
+        };
+        match try_law(case, law, self.run.options.laws, play).await {
+            Ok(Played { verdict: Verdict::Failed { failure }, .. }) => failure,
+            _ => failure,
+        }
+    }
+
+    fn note_silence(&self, fault: &Fault, stderr: &[String]) {
+        if matches!(fault, Fault::NoAnswer { .. }) {
+            let silent = self.run.silent.fetch_add(1, Ordering::Relaxed) + 1;
+            if silent >= SILENT_FAULTS && !self.run.answered.load(Ordering::Relaxed) {
+                let last = Box::new(fault.clone());
+                let given_up = Fault::GaveUp { after: SILENT_FAULTS, last };
+                *self.given_up.borrow_mut() = Some((given_up, stderr.to_vec()));
+            }
+        }
+    }
+}
