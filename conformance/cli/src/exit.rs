@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use proofmark_selftest::SelftestError;
-use proofmark_selftest::mutants::MutantError;
 use proofmark_suite::run::RunError;
 use proofmark_suite::select::SelectError;
 use proofmark_suite::{Problem, SourceError};
@@ -42,8 +41,6 @@ pub(crate) enum Failed {
     Selection(#[from] SelectError),
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error(transparent)]
-    Mutants(#[from] MutantError),
     #[error(transparent)]
     Selftest(#[from] SelftestError),
     #[error("{0}")]

@@ -247,20 +247,16 @@ fn a_claim_that_cannot_be_certified_is_not_passed_over() {
 }
 
 /// Ctrl-C in the middle: exit code 2, and nothing is left.
-#[test]
-fn an_interrupted_run_cleans_up() {
+#[rstest]
+#[case(&["run", "--contract", "sage.chronicle", "--", PROOFMARK, "subject", "--adversary", "never-answers"])]
+#[case(&["selftest", "--adversaries"])]
+#[case(&["selftest", "--saboteurs"])]
+#[case(&["selftest", "--mutants"])]
+#[case(&["selftest", "--determinism"])]
+fn an_interrupted_run_cleans_up(#[case] args: &[&str]) {
     let temp = TempDir::new().unwrap();
     let mut child = Command::new(PROOFMARK)
-        .args([
-            "run",
-            "--contract",
-            "sage.chronicle",
-            "--",
-            PROOFMARK,
-            "subject",
-            "--adversary",
-            "never-answers",
-        ])
+        .args(args)
         .env("TMPDIR", temp.path())
         .env("PROOFMARK_TEST", temp.path())
         .stdout(std::process::Stdio::null())

@@ -6,14 +6,14 @@ use std::time::Duration;
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::law::LawOptions;
-use proofmark_suite::run::{Cancel, RunError, RunOptions, run};
+use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::select::Shard;
 use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::verdict::RunOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::pool;
+use crate::{SelftestError, pool};
 
 /// One way to run the suite.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +95,7 @@ pub fn check(
     options: &RunOptions,
     ways: &[Way],
     cancel: &Cancel,
-) -> Result<Determinism, RunError> {
+) -> Result<Determinism, SelftestError> {
     let reports = pool::each(ways, AT_A_TIME, |way| report(suite, command, options, *way, cancel));
     let mut reports = reports.into_iter().zip(ways);
     let (first, failing) = match reports.next() {
@@ -126,7 +126,7 @@ fn report(
     options: &RunOptions,
     way: Way,
     cancel: &Cancel,
-) -> Result<(String, usize), RunError> {
+) -> Result<(String, usize), SelftestError> {
     let options = RunOptions {
         shuffle: way.shuffle,
         jobs: way.jobs,
@@ -142,6 +142,9 @@ fn report(
         }
     }
     let Some(outcome) = RunOutcome::merged(parts) else { return Ok((String::new(), 0)) };
+    if outcome.interrupted {
+        return Err(SelftestError::Interrupted);
+    }
     let holds = outcome.all_passed();
     let failing = outcome.results.iter().filter(|result| !result.passed()).count();
     let contracts = outcome.judge(suite);

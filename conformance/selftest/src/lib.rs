@@ -73,8 +73,12 @@ impl Options {
     }
 }
 
-/// A folder in memory, if the machine has one. Hundreds of runs on a disk wait for it more than they work.
+/// A folder in memory, if the machine has one and nobody chose another. Hundreds of runs on a disk wait
+/// for it more than they work.
 pub fn memory() -> Option<PathBuf> {
+    if std::env::var_os("TMPDIR").is_some() {
+        return None;
+    }
     let folder = PathBuf::from("/dev/shm");
     let usable = std::fs::metadata(&folder)
         .is_ok_and(|about| about.is_dir() && !about.permissions().readonly());
@@ -86,6 +90,10 @@ pub fn memory() -> Option<PathBuf> {
 pub enum SelftestError {
     #[error("the adversary `{adversary}` could not be run: {fault}")]
     Run { adversary: String, fault: RunError },
+    #[error(transparent)]
+    Subject(#[from] RunError),
+    #[error("a law makes a case that cannot be read: {0}")]
+    Law(String),
     #[error("interrupted")]
     Interrupted,
 }

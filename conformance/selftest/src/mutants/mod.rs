@@ -14,13 +14,14 @@ use proofmark_suite::Suite;
 use proofmark_suite::case::{Case, CaseKind};
 use proofmark_suite::judge::Judge;
 use proofmark_suite::law::LawOptions;
-use proofmark_suite::run::{Cancel, RunError, RunOptions, run};
+use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::transcript::Transcript;
 use proofmark_suite::verdict::Verdict;
 use serde::Serialize;
 
 use self::freedom::freedom;
+use crate::SelftestError;
 
 /// So many generated cases of each law are mutated.
 const EXAMPLES_OF_A_LAW: u32 = 3;
@@ -88,27 +89,21 @@ impl MutantReport {
     }
 }
 
-/// Why mutants could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum MutantError {
-    #[error(transparent)]
-    Run(#[from] RunError),
-    #[error("a law makes a case that cannot be read: {0}")]
-    Law(String),
-}
-
 /// Runs every case once on the subject, and judges every mutant of what was seen.
 pub fn check(
     suite: &Suite,
     command: &SubjectCommand,
     options: &RunOptions,
     cancel: &Cancel,
-) -> Result<MutantReport, MutantError> {
+) -> Result<MutantReport, SelftestError> {
     let examples = examples(suite)?;
     let written = suite.cases.iter().filter(|case| !matches!(case.kind, CaseKind::Law(_)));
     let cases: Vec<&Case> = written.chain(&examples).collect();
     let options = RunOptions { record: true, ..options.clone() };
     let outcome = run(suite, cases.clone(), command, &options, cancel, |_| ())?;
+    if outcome.interrupted {
+        return Err(SelftestError::Interrupted);
+    }
     let by_name: BTreeMap<&str, &Case> =
         cases.iter().map(|case| (case.name.as_str(), *case)).collect();
     let mut report = MutantReport::default();
@@ -125,12 +120,12 @@ pub fn check(
 }
 
 /// Some of the cases that laws make.
-fn examples(suite: &Suite) -> Result<Vec<Case>, MutantError> {
+fn examples(suite: &Suite) -> Result<Vec<Case>, SelftestError> {
     let options = LawOptions { cases: EXAMPLES_OF_A_LAW, ..LawOptions::default() };
     let mut examples = Vec::new();
     for case in &suite.cases {
         if let CaseKind::Law(law) = case.kind {
-            examples.append(&mut law.examples(options).map_err(MutantError::Law)?);
+            examples.append(&mut law.examples(options).map_err(SelftestError::Law)?);
         }
     }
     Ok(examples)
