@@ -21,16 +21,16 @@ HEX64 = re.compile(r"[0-9a-f]{64}")
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)+")
 
 MATCHERS = {
-    "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$literal", "$repeat",
+    "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$ref", "$literal", "$repeat",
 }
 KEYS = {
     "file": {"contract", "topic", "cases"},
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
-    "call": {"call", "args", "process", "returns", "fails", "either", "asks"},
+    "call": {"call", "args", "process", "session", "as", "returns", "fails", "either", "asks"},
     "ledger": {"contract", "title", "text", "prefix", "workspace", "operations", "hooks", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded"},
-    "file form": {"text", "folder", "symlink"},
+    "file form": {"text", "hex", "folder", "symlink"},
     "left form": {"text", "ndjson", "prefix"},
 }
 
