@@ -136,8 +136,14 @@ fn a_report_of_failures_is_the_same_in_every_way_to_run() {
 }
 
 #[test]
-fn saboteurs_belong_to_the_built_in_suite() {
+fn saboteurs_break_promises_of_the_built_in_suite() {
     let suite = suite(json!([case("abc", "abc", json!(ABC))]));
-    let (code, _) = selftest(&suite, "--saboteurs", None);
-    assert_eq!(code, Some(2));
+    // Somebody else's subject cannot be bent.
+    assert_eq!(selftest(&suite, "--saboteurs", Some("crashes-on-empty-text")).0, Some(2));
+    // The reference can, but this suite does not know what is broken.
+    let (code, report) = selftest(&suite, "--saboteurs", None);
+    assert_eq!(code, Some(1));
+    assert!(
+        report["saboteurs"][0]["problems"][0].as_str().unwrap().contains("which no ledger has")
+    );
 }

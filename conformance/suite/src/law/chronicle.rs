@@ -192,12 +192,8 @@ pub(super) const LAWS: &[Law] = &[
         inputs: || {
             (events(2..12), any::<proptest::sample::Index>())
                 .prop_map(|(events, cut)| {
-                    let last = &events[1 + cut.index(events.len() - 1)..];
-                    tail(
-                        &events,
-                        last.len().max(1),
-                        if last.is_empty() { &events[events.len() - 1..] } else { last },
-                    )
+                    let n = 1 + cut.index(events.len());
+                    tail(&events, n, &events[events.len() - n..])
                 })
                 .boxed()
         },
