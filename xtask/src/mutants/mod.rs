@@ -23,7 +23,7 @@ const CRATES: [&str; 3] = ["sage-utils", "sage-errors", "sage-chronicle"];
 
 /// Of the mutants that compile, so many of a hundred must be killed. Those that are listed count as survivors, also the
 /// ones that no program could tell from the original.
-const GOAL: usize = 85;
+const GOAL: usize = 90;
 
 const USAGE: &str = "\
 cargo xtask mutants [--crate NAME]… [--file GLOB]… [--jobs N] [--fresh] [--report] [--install]
