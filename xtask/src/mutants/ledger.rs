@@ -9,7 +9,11 @@ pub(super) const FILE: &str = "xtask/mutants/accepted.toml";
 
 /// Names without their places, as `reference/…/lock.rs: replace …`, so that moving a line changes nothing; and how
 /// many mutants of that name survive.
-pub(super) struct Accepted(BTreeMap<String, usize>);
+pub(super) struct Accepted {
+    survivors: BTreeMap<String, usize>,
+    /// How many of them nobody could tell from the original.
+    pub(super) equivalent: usize,
+}
 
 impl Accepted {
     pub(super) fn read() -> Result<Self, String> {
@@ -20,20 +24,26 @@ impl Accepted {
 
     fn parse(text: &str) -> Result<Self, String> {
         let table: toml::Table = toml::from_str(text).map_err(|fault| fault.to_string())?;
-        let mut accepted = BTreeMap::new();
+        let mut accepted = Self { survivors: BTreeMap::new(), equivalent: 0 };
         let groups = table.get("group").and_then(toml::Value::as_array);
         for group in groups.into_iter().flatten() {
             let reason = group.get("reason").and_then(toml::Value::as_str).unwrap_or_default();
             if reason.trim().is_empty() {
                 return Err(format!("a group without a reason: {group}"));
             }
+            let equivalent = match group.get("equivalent") {
+                None => false,
+                Some(toml::Value::Boolean(equivalent)) => *equivalent,
+                Some(other) => return Err(format!("`equivalent` is true or false, not {other}")),
+            };
             let mutants = group.get("mutants").and_then(toml::Value::as_array);
             for mutant in mutants.into_iter().flatten() {
                 let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is no string"))?;
-                *accepted.entry(name.to_owned()).or_default() += 1;
+                *accepted.survivors.entry(name.to_owned()).or_default() += 1;
+                accepted.equivalent += usize::from(equivalent);
             }
         }
-        Ok(Self(accepted))
+        Ok(accepted)
     }
 
     /// What is not as it is listed: somebody survived who should not, or is listed and does not survive.
@@ -44,14 +54,14 @@ impl Accepted {
             found.entry(placeless(survivor)).or_default().push(survivor);
         }
         for (name, places) in &found {
-            let listed = self.0.get(name).copied().unwrap_or_default();
+            let listed = self.survivors.get(name).copied().unwrap_or_default();
             if places.len() > listed {
                 let listed =
                     if listed > 0 { format!(" ({listed} of them listed)") } else { String::new() };
                 problems.extend(places.iter().map(|place| format!("survived: {place}{listed}")));
             }
         }
-        for (name, listed) in &self.0 {
+        for (name, listed) in &self.survivors {
             let among_the_tried = tried.iter().any(|mutant| placeless(mutant) == *name);
             let file = name.split(": ").next().unwrap_or_default();
             let gone = !among_the_tried && tried.iter().any(|mutant| mutant.starts_with(file));
