@@ -177,10 +177,9 @@ impl Bench<'_> {
             let failing = determinism::FAILING.iter().map(|name| self.options.adversary(name));
             subjects.extend(failing.map(|command| (command, determinism::FEW_WAYS)));
         }
-        let mut data = Vec::new();
-        for (subject, ways) in subjects {
-            let cancel = &self.options.cancel;
-            let report = determinism::check(self.suite, &subject, &self.run, ways, cancel)?;
+        let cancel = &self.options.cancel;
+        let reports = determinism::check_all(self.suite, &subjects, &self.run, cancel)?;
+        for report in &reports {
             found.holds &= report.differing.is_empty();
             found.lines.push(format!(
                 "{}: {} runs, {} bytes of report with {} failing cases, {} differ",
@@ -194,9 +193,8 @@ impl Bench<'_> {
                 let determinism::Differing { way, first, other } = differing;
                 format!("{} {way}: `{first}` became `{other}`", styled(BAD, "DIFFERS"))
             }));
-            data.push(json!(report));
         }
-        found.data = json!(data);
+        found.data = json!(reports);
         Ok(found)
     }
 }

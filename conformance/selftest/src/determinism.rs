@@ -63,9 +63,9 @@ pub const FAILING: &[&str] =
     &["tail-from-the-head", "crashes-on-empty-text", "prints-on-huge-numbers"];
 
 /// So many runs at a time: a run waits more than it works.
-const AT_A_TIME: usize = 6;
+const AT_A_TIME: usize = 4;
 /// So many inputs of each law are enough to see them come out the same.
-const LAW_CASES: u32 = 10;
+const LAW_CASES: u32 = 5;
 
 /// What the runs of one subject had in common.
 #[derive(Debug, Serialize)]
@@ -86,6 +86,19 @@ pub struct Differing {
     pub way: &'static str,
     pub first: String,
     pub other: String,
+}
+
+/// As [`check`], for several subjects at the same time, each with the ways that it is run in.
+pub fn check_all(
+    suite: &Suite,
+    subjects: &[(SubjectCommand, &[Way])],
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<Vec<Determinism>, SelftestError> {
+    let checked = pool::each(subjects, subjects.len(), |(command, ways)| {
+        check(suite, command, options, ways, cancel)
+    });
+    checked.into_iter().collect()
 }
 
 /// Runs the suite in every way and compares the reports, byte for byte.
