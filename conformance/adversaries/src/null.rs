@@ -75,7 +75,10 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
     Adversary::null("echoes-as-an-error", "fails every call with its arguments", |claims| {
         answers(claims, |args| {
-            let mut error = Map::from_iter([("code".to_owned(), json!("EVALIDATION"))]);
+            let mut error = Map::from_iter([
+                ("code".to_owned(), json!("EVALIDATION")),
+                ("message".to_owned(), json!("an echo")),
+            ]);
             error.extend(args.as_object().cloned().unwrap_or_default());
             json!({ "error": error })
         })

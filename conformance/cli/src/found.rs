@@ -34,6 +34,10 @@ pub(crate) fn save(folder: &Path, outcome: &RunOutcome) -> Result<(), Failed> {
 
 /// Adds the cases that are not there yet; gives their ids.
 fn add(path: &Path, contract: &str, cases: Vec<Value>) -> io::Result<Vec<String>> {
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        let told = "it is there already, and no regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, told));
+    }
     let mut file = match std::fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text)?,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => {

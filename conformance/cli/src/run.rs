@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -186,7 +186,8 @@ impl SubjectChoice {
         if laws.cases != usual.cases {
             options.push(format!("--law-cases {}", laws.cases));
         }
-        Rerun { subject, options: options.join(" ") }
+        let folder = how.suite.suite.as_deref().unwrap_or(Path::new("."));
+        Rerun { subject, options: options.join(" "), keep_in: quoted(&folder.to_string_lossy()) }
     }
 }
 
@@ -247,9 +248,6 @@ pub(crate) fn drive(
     progress.finish();
     let outcome = outcome?;
     let elapsed = started.elapsed();
-    if let Some(folder) = &how.laws.save_found {
-        found::save(folder, &outcome)?;
-    }
     let contracts = outcome.judge(&suite);
     let holds = !outcome.interrupted && holds(&suite, &outcome, &contracts);
     let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };
@@ -259,6 +257,9 @@ pub(crate) fn drive(
     };
     let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
     let exit = standing(found, written)?;
+    if let Some(folder) = &how.laws.save_found {
+        found::save(folder, &outcome)?;
+    }
     if outcome.interrupted { Err(Failed::Interrupted) } else { Ok(exit) }
 }
 

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use proofmark_report::style::{BAD, GOOD, styled};
+use proofmark_selftest::determinism::Subject;
 use proofmark_selftest::{Options, determinism, memory, mutants, nulls, saboteurs};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, RunOptions};
-use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::subject::{Orphans, SubjectCommand};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Failed, standing};
@@ -80,6 +81,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         ("determinism", all || args.determinism, |bench| bench.determinism()),
     ];
     let human = args.format == Format::Human;
+    let orphans = Orphans::adopt();
     let mut holds = true;
     let mut data = Map::new();
     // The proof goes on when nobody reads it any longer: the exit code tells what came of it.
@@ -91,6 +93,13 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
             written = written.and_then(|()| found.write(name, out));
         }
         data.insert(name.to_owned(), found.data);
+    }
+    let left = orphans.kill();
+    if left > 0 {
+        holds = false;
+        let told = format!("{left} process(es) were left running, and were killed");
+        written = written.and_then(|()| if human { writeln!(out, "{told}") } else { Ok(()) });
+        data.insert("left".to_owned(), json!(left));
     }
     data.insert("holds".to_owned(), json!(holds));
     let written = written.and_then(|()| match (human, holds) {
@@ -162,6 +171,7 @@ impl Bench<'_> {
         lines.extend(report.toothless.iter().map(|case| {
             format!("{} {case}: no change of the answers fails it", styled(BAD, "TOOTHLESS"))
         }));
+        lines.extend(report.faults.iter().map(|told| format!("{} {told}", styled(BAD, "FAULT"))));
         lines.extend(report.not_passed.iter().map(|case| {
             let told = "the subject itself does not pass it, so its mutants say nothing";
             format!("{} {case}: {told}", styled(BAD, "NOT PASSED"))
@@ -171,16 +181,20 @@ impl Bench<'_> {
 
     fn determinism(&self) -> Result<Found, Failed> {
         let mut found = Found { holds: true, lines: Vec::new(), data: Value::Null };
-        let mut subjects = vec![(self.command.clone(), determinism::WAYS)];
+        let ways = determinism::WAYS;
+        let mut subjects = vec![Subject { command: self.command.clone(), ways, must_fail: false }];
         if self.of_reference {
             // A report of passes alone would prove little.
-            let failing = determinism::FAILING.iter().map(|name| self.options.adversary(name));
-            subjects.extend(failing.map(|command| (command, determinism::FEW_WAYS)));
+            subjects.extend(determinism::FAILING.iter().map(|name| Subject {
+                command: self.options.adversary(name),
+                ways: determinism::FEW_WAYS,
+                must_fail: true,
+            }));
         }
         let cancel = &self.options.cancel;
         let reports = determinism::check_all(self.suite, &subjects, &self.run, cancel)?;
         for report in &reports {
-            found.holds &= report.differing.is_empty();
+            found.holds &= report.differing.is_empty() && report.empty.is_none();
             found.lines.push(format!(
                 "{}: {} runs, {} bytes of report with {} failing cases, {} differ",
                 report.subject,
@@ -189,6 +203,9 @@ impl Bench<'_> {
                 report.failing,
                 report.differing.len(),
             ));
+            found
+                .lines
+                .extend(report.empty.iter().map(|told| format!("{} {told}", styled(BAD, "EMPTY"))));
             found.lines.extend(report.differing.iter().map(|differing| {
                 let determinism::Differing { way, first, other } = differing;
                 format!("{} {way}: `{first}` became `{other}`", styled(BAD, "DIFFERS"))

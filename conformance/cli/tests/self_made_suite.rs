@@ -129,10 +129,20 @@ fn a_report_that_is_another_one_each_time_is_found() {
 #[test]
 fn a_report_of_failures_is_the_same_in_every_way_to_run() {
     let cases = (0..40).map(|n| case(&format!("n{n}"), &n.to_string(), json!(ABC)));
-    let (code, report) = selftest(&suite(cases.collect()), "--determinism", None);
+    let passing = case("abc", "abc", json!(ABC));
+    let suite = suite(cases.chain([passing]).collect());
+    let (code, report) = selftest(&suite, "--determinism", None);
     assert_eq!(code, Some(0), "{report}");
     assert_eq!(report["determinism"][0]["runs"], 11);
     assert_eq!(report["determinism"][0]["failing"], 40);
+}
+
+#[test]
+fn a_subject_that_only_crashes_proves_nothing() {
+    let suite = suite(json!([case("abc", "abc", json!(ABC))]));
+    let (code, report) = selftest(&suite, "--determinism", Some("exits-at-once"));
+    assert_eq!(code, Some(1), "{report}");
+    assert_eq!(report["determinism"][0]["empty"], "no case passes, so the reports prove little");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct Rerun {
     pub subject: String,
     /// Options that change the outcome, such as `--suite DIR`.
     pub options: String,
+    /// The folder of the suite, in which what laws find can be kept.
+    pub keep_in: String,
 }
 
 impl Rerun {
@@ -29,9 +31,8 @@ impl Rerun {
 
     /// The command that keeps what breaks a law, for good.
     fn keeping(&self, case: &str) -> String {
-        let Self { subject, options } = self.clone();
-        let options = format!("{options} --save-found .").trim_start().to_owned();
-        Self { subject, options }.command(case)
+        let options = format!("{} --save-found {}", self.options, self.keep_in);
+        Self { options: options.trim_start().to_owned(), ..self.clone() }.command(case)
     }
 
     /// The command that runs what `flag` selects.
@@ -122,7 +123,7 @@ pub(crate) fn write(
         field(
             out,
             "found",
-            &format!("the smallest input that breaks it, as a fixture case: {case}"),
+            &format!("the smallest input found that breaks it, as a fixture case: {case}"),
         )?;
         writeln!(out, "  keep it as a case: {}", styled(STRONG, rerun.keeping(name)))?;
     }
@@ -181,7 +182,11 @@ mod tests {
 
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
-        let rerun = Rerun { subject: "-- node my-adapter.mjs".to_owned(), options: String::new() };
+        let rerun = Rerun {
+            subject: "-- node my-adapter.mjs".to_owned(),
+            options: String::new(),
+            keep_in: ".".to_owned(),
+        };
         assert_eq!(
             rerun.command("sage.utils/a/b"),
             "proofmark run --case sage.utils/a/b -- node my-adapter.mjs"

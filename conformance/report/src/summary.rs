@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use proofmark_suite::Suite;
+use proofmark_suite::law::LawOptions;
 use proofmark_suite::verdict::{
     ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict,
 };
@@ -125,6 +126,15 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
     }
     for unknown in outcome.unknown_claims(suite) {
         writeln!(out, "note: {unknown}")?;
+    }
+    let usual = LawOptions::default();
+    if outcome.laws != usual {
+        let LawOptions { seed, cases, .. } = outcome.laws;
+        writeln!(
+            out,
+            "note: laws were tried with {cases} inputs of seed {seed}; {} of seed {} are usual",
+            usual.cases, usual.seed
+        )?;
     }
     if outcome.late > 0 {
         let late = outcome.late;

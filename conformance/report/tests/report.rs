@@ -161,7 +161,11 @@ fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 fn rerun() -> Rerun {
-    Rerun { subject: "-- node my-adapter.mjs".to_owned(), options: "--suite 'my suite'".to_owned() }
+    Rerun {
+        subject: "-- node my-adapter.mjs".to_owned(),
+        options: "--suite 'my suite'".to_owned(),
+        keep_in: "'my suite'".to_owned(),
+    }
 }
 
 #[test]
@@ -199,7 +203,8 @@ fn a_failure_without_a_call() {
         Failure::new("exited", "the subject ended with code 3 during `open`", &first_line());
     let result =
         CaseResult::new("demo/greet/holds", Verdict::Failed { failure: Box::new(failure) });
-    let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
+    let rerun =
+        Rerun { subject: "reference".to_owned(), options: String::new(), keep_in: ".".to_owned() };
     let told = plain(|out| failures::write(out, &suite(), &[result], &rerun));
     insta::assert_snapshot!(told, @r#"
     FAILED demo/greet/holds  fixtures/demo/greet.json:1
@@ -285,7 +290,8 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
 fn told_of(verdicts: &[(&str, Verdict)]) -> String {
     let results: Vec<CaseResult> =
         verdicts.iter().map(|(case, verdict)| CaseResult::new(case, verdict.clone())).collect();
-    let rerun = Rerun { subject: "reference".to_owned(), options: String::new() };
+    let rerun =
+        Rerun { subject: "reference".to_owned(), options: String::new(), keep_in: ".".to_owned() };
     plain(|out| failures::write(out, &suite(), &results, &rerun))
 }
 

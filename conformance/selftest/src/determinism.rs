@@ -77,6 +77,8 @@ pub struct Determinism {
     pub bytes: usize,
     /// How many cases failed in it; a report of passes alone would prove little.
     pub failing: usize,
+    /// Why the runs prove nothing, if so: cases that were not run, or none that failed where some must.
+    pub empty: Option<String>,
     /// The ways whose report was another, and where it first parts from the first one.
     pub differing: Vec<Differing>,
 }
@@ -88,32 +90,46 @@ pub struct Differing {
     pub other: String,
 }
 
-/// As [`check`], for several subjects at the same time, each with the ways that it is run in.
+/// A subject, and how it is run.
+pub struct Subject {
+    pub command: SubjectCommand,
+    pub ways: &'static [Way],
+    /// It is wrong on purpose: a report without failures would be a proof of nothing.
+    pub must_fail: bool,
+}
+
+/// As [`check`], for several subjects at the same time.
 pub fn check_all(
     suite: &Suite,
-    subjects: &[(SubjectCommand, &[Way])],
+    subjects: &[Subject],
     options: &RunOptions,
     cancel: &Cancel,
 ) -> Result<Vec<Determinism>, SelftestError> {
-    let checked = pool::each(subjects, subjects.len(), |(command, ways)| {
-        check(suite, command, options, ways, cancel)
-    });
+    let checked =
+        pool::each(subjects, subjects.len(), |subject| check(suite, subject, options, cancel));
     checked.into_iter().collect()
 }
 
 /// Runs the suite in every way and compares the reports, byte for byte.
 pub fn check(
     suite: &Suite,
-    command: &SubjectCommand,
+    subject: &Subject,
     options: &RunOptions,
-    ways: &[Way],
     cancel: &Cancel,
 ) -> Result<Determinism, SelftestError> {
+    let Subject { command, ways, must_fail } = subject;
     let reports = pool::each(ways, AT_A_TIME, |way| report(suite, command, options, *way, cancel));
-    let mut reports = reports.into_iter().zip(ways);
+    let mut reports = reports.into_iter().zip(*ways);
     let (first, failing) = match reports.next() {
         Some((first, _)) => first?,
         None => (String::new(), 0),
+    };
+    let empty = match (must_fail, failing) {
+        (true, 0) => Some("no case fails, and some must".to_owned()),
+        _ if failing == suite.cases.len() => {
+            Some("no case passes, so the reports prove little".to_owned())
+        }
+        _ => None,
     };
     let mut differing = Vec::new();
     for (other, way) in reports {
@@ -128,6 +144,7 @@ pub fn check(
         runs: ways.len(),
         bytes: first.len(),
         failing,
+        empty,
         differing,
     })
 }

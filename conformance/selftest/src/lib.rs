@@ -55,10 +55,10 @@ impl Options {
         let mut args =
             vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
         for contract in &claims.contracts {
-            args.extend(["--claim".to_owned(), contract.clone()]);
+            args.push(format!("--claim={contract}"));
         }
         for hook in &claims.hooks {
-            args.extend(["--hook".to_owned(), hook.clone()]);
+            args.push(format!("--hook={hook}"));
         }
         self.start(args)
     }

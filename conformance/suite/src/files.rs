@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::case::{FileExpected, FileGiven};
 use crate::matcher::Difference;
+use crate::saved::Saved;
 use crate::transcript::FileSeen;
 
 /// A file that is not as expected.
@@ -54,13 +55,19 @@ fn read(workspace: &TempWorkspace, path: &str) -> FileSeen {
 pub(crate) fn check(
     expected: &BTreeMap<String, FileExpected>,
     seen: &BTreeMap<String, FileSeen>,
+    saved: &Saved,
 ) -> Option<FileDifference> {
     expected.iter().find_map(|(path, expected)| {
-        differ(path, expected, seen.get(path).unwrap_or(&FileSeen::Nothing))
+        differ(path, expected, seen.get(path).unwrap_or(&FileSeen::Nothing), saved)
     })
 }
 
-fn differ(path: &str, expected: &FileExpected, found: &FileSeen) -> Option<FileDifference> {
+fn differ(
+    path: &str,
+    expected: &FileExpected,
+    found: &FileSeen,
+    saved: &Saved,
+) -> Option<FileDifference> {
     let got = match found {
         FileSeen::Nothing => Value::Null,
         FileSeen::Text(text) => Value::from(text.as_str()),
@@ -115,7 +122,7 @@ fn differ(path: &str, expected: &FileExpected, found: &FileSeen) -> Option<FileD
                 }
             }
             let lines = Value::Array(lines);
-            let mut difference = pattern.difference(&lines)?;
+            let mut difference = pattern.difference_given(saved, &lines)?;
             difference.path = format!("{path} {}", difference.path);
             Some(FileDifference { expected: wanted, got: lines, difference })
         }

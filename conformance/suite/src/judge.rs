@@ -72,15 +72,17 @@ impl<'a> Judge<'a> {
                     .zip(answers)
                     .try_for_each(|(call, answer)| self.call(step, call, answer, false))
             }
-            (Action::Leaves(expected), Seen::Files(found)) => match files::check(expected, found) {
-                Some(file) => Err(Box::new(Failure {
-                    expected: Some(file.expected),
-                    got: Some(file.got),
-                    difference: Some(file.difference),
-                    ..at_step(step, "difference", "a file is not as expected".to_owned())
-                })),
-                None => Ok(()),
-            },
+            (Action::Leaves(expected), Seen::Files(found)) => {
+                match files::check(expected, found, &self.saved) {
+                    Some(file) => Err(Box::new(Failure {
+                        expected: Some(file.expected),
+                        got: Some(file.got),
+                        difference: Some(file.difference),
+                        ..at_step(step, "difference", "a file is not as expected".to_owned())
+                    })),
+                    None => Ok(()),
+                }
+            }
             (Action::Kill { .. } | Action::Write(_), Seen::Nothing) => Ok(()),
             _ => Err(Box::new(at_step(
                 step,
@@ -109,6 +111,8 @@ impl<'a> Judge<'a> {
     ) -> Result<(), Box<Failure>> {
         let of_call =
             |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
+        // What it was called with must have been there: a changed earlier answer may lack it.
+        self.args(step, call)?;
         let reply = match &answer.reply {
             Ok(reply) => reply,
             Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {

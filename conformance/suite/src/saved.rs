@@ -25,6 +25,7 @@ impl Saved {
 
     /// Arguments with everything in place. The error names a reference that leads nowhere.
     pub(crate) fn fill<'a>(&self, args: &'a Value) -> Result<Cow<'a, Value>, String> {
+        // Cases that save nothing are most cases, and their arguments may be large.
         if has_marks(args) { self.filled(args).map(Cow::Owned) } else { Ok(Cow::Borrowed(args)) }
     }
 

@@ -33,7 +33,7 @@ pub enum Seen {
 pub struct Answered {
     pub reply: Result<Value, RpcError>,
     /// Calls of fakes meanwhile. With several calls at once nobody can tell whose they are, so they
-    /// come at the end.
+    /// are told at the end, among those that belong to no call.
     pub asks: Vec<Ask>,
 }
 

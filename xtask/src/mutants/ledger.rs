@@ -11,8 +11,8 @@ pub(super) const FILE: &str = "xtask/mutants/accepted.toml";
 /// many mutants of that name survive.
 pub(super) struct Accepted {
     survivors: BTreeMap<String, usize>,
-    /// How many of them nobody could tell from the original.
-    pub(super) equivalent: usize,
+    /// Those of them that nobody could tell from the original.
+    equivalent: BTreeMap<String, usize>,
 }
 
 impl Accepted {
@@ -24,7 +24,7 @@ impl Accepted {
 
     fn parse(text: &str) -> Result<Self, String> {
         let table: toml::Table = toml::from_str(text).map_err(|fault| fault.to_string())?;
-        let mut accepted = Self { survivors: BTreeMap::new(), equivalent: 0 };
+        let mut accepted = Self { survivors: BTreeMap::new(), equivalent: BTreeMap::new() };
         let groups = table.get("group").and_then(toml::Value::as_array);
         for group in groups.into_iter().flatten() {
             let reason = group.get("reason").and_then(toml::Value::as_str).unwrap_or_default();
@@ -40,10 +40,16 @@ impl Accepted {
             for mutant in mutants.into_iter().flatten() {
                 let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is no string"))?;
                 *accepted.survivors.entry(name.to_owned()).or_default() += 1;
-                accepted.equivalent += usize::from(equivalent);
+                *accepted.equivalent.entry(name.to_owned()).or_default() += usize::from(equivalent);
             }
         }
         Ok(accepted)
+    }
+
+    /// How many of the survivors nobody could tell from the original.
+    pub(super) fn equivalent_among(&self, survivors: &[&str]) -> usize {
+        let survive = |name: &str| survivors.iter().filter(|one| placeless(one) == name).count();
+        self.equivalent.iter().map(|(name, listed)| survive(name).min(*listed)).sum()
     }
 
     /// What is not as it is listed: somebody survived who should not, or is listed and does not survive.

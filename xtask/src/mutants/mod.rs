@@ -234,8 +234,7 @@ fn tell(wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
         .map(String::as_str)
         .collect();
     let accepted = Accepted::read()?;
-    // With filters, some of those that are listed were not asked for.
-    let equivalent = accepted.equivalent.min(survivors.len());
+    let equivalent = accepted.equivalent_among(&survivors);
     let score = percent(killed, viable - equivalent);
     say(format_args!("killed {killed} of {viable}: {:.1}%", percent(killed, viable)))?;
     say(format_args!("{score:.1}% without {equivalent} that nobody could tell from the original"))?;

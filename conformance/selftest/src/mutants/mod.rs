@@ -37,6 +37,8 @@ pub struct MutantReport {
     /// Kinds of change that every case which could notice them declares free. Worth reading: each is
     /// something that no implementation is held to.
     pub unnoticed: Vec<Unnoticed>,
+    /// What the subject did that no case is to blame for.
+    pub faults: Vec<String>,
     /// Cases that the subject itself does not pass, so that nothing can be said.
     pub not_passed: Vec<String>,
 }
@@ -85,6 +87,7 @@ impl MutantReport {
         !self.contracts.is_empty()
             && self.survivors.is_empty()
             && self.toothless.is_empty()
+            && self.faults.is_empty()
             && self.not_passed.is_empty()
     }
 }
@@ -106,12 +109,16 @@ pub fn check(
     }
     let by_name: BTreeMap<&str, &Case> =
         cases.iter().map(|case| (case.name.as_str(), *case)).collect();
-    let mut report = MutantReport::default();
+    let faults = outcome.faults.iter().map(ToString::to_string).collect();
+    let mut report = MutantReport { faults, ..MutantReport::default() };
     let mut noticed = Noticed::default();
     for result in &outcome.results {
         let Some(case) = by_name.get(result.case.as_str()) else { continue };
         match (&result.verdict, &result.transcript) {
-            (Verdict::Passed, Some(transcript)) => report.mutate(case, transcript, &mut noticed),
+            (Verdict::Passed, Some(transcript)) => {
+                let generated = examples.iter().any(|example| std::ptr::eq(example, *case));
+                report.mutate(case, transcript, generated, &mut noticed);
+            }
             _ => report.not_passed.push(case.name.clone()),
         }
     }
@@ -152,19 +159,30 @@ impl Noticed {
 }
 
 impl MutantReport {
-    fn mutate(&mut self, case: &Case, transcript: &Transcript, noticed: &mut Noticed) {
+    /// `generated`: a law made the case.
+    fn mutate(
+        &mut self,
+        case: &Case,
+        transcript: &Transcript,
+        generated: bool,
+        noticed: &mut Noticed,
+    ) {
         let mut judge = Judge::new(case);
         let tally = self.contracts.entry(case.contract.clone()).or_default();
-        let before = tally.killed;
-        let generated = case.id().starts_with("found/");
+        let mut teeth = 0;
         for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
             // Later steps can only notice what an earlier one saved.
             let saves = step.calls().iter().any(|call| call.saved_as.is_some());
             let rest = || case.steps.iter().zip(&transcript.steps).skip(index + 1);
             seen::mutants(step, seen, &mut |mutant| {
                 let mut judge = judge.fork();
-                let fails = judge.step(step, &mutant.seen).is_err()
+                let judged = judge.step(step, &mutant.seen);
+                let fails = judged.is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
+                // That a failure is no value, and a broken answer none, is no merit of the case.
+                let by_the_case = !mutant.how.contains("instead of")
+                    && !judged.is_err_and(|failure| failure.reason == "bad-answer");
+                teeth += usize::from(fails && by_the_case);
                 let kind = (mutant.of, without_indices(&mutant.place), mutant.how);
                 let free = if fails { None } else { freedom(step, seen, &mutant.seen) };
                 match (fails, free) {
@@ -197,7 +215,7 @@ impl MutantReport {
             }
         }
         tally.cases += 1;
-        if tally.killed == before {
+        if teeth == 0 {
             self.toothless.push(case.name.clone());
         }
     }

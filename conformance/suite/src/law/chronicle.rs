@@ -284,7 +284,7 @@ fn event() -> impl Strategy<Value = Map<String, Value>> {
 
 /// Members beyond the base fields.
 fn further() -> impl Strategy<Value = Map<String, Value>> {
-    proptest::collection::vec((key(), value()), 0..4).prop_map(|members| {
+    proptest::collection::vec((key(), value()), 1..4).prop_map(|members| {
         members.into_iter().filter(|(key, _)| !BASE.contains(&key.as_str())).collect()
     })
 }

@@ -50,7 +50,7 @@ pub(super) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[RAISE],
         inputs: || {
-            (kind(), members(value(), 0..4)).prop_map(|((code, own), further)| {
+            (kind(), members(value(), 1..4)).prop_map(|((code, own), further)| {
             let further: Map<String, Value> =
                 further.into_iter().filter(|(key, _)| !TAKEN.contains(&key.as_str())).collect();
             let mut properties = own;

@@ -134,7 +134,9 @@ impl Law {
 pub(crate) fn cases(contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
     let applies = |law: &&Law| {
         contracts.get(law.contract).is_some_and(|contract| {
-            law.shows.iter().all(|id| contract.requirement(id).is_some())
+            let shown =
+                |id: &&str| contract.requirement(id).is_some_and(|one| one.excluded.is_none());
+            law.shows.iter().all(shown)
                 && law
                     .operations
                     .iter()

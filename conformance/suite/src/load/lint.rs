@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::falsifiable::can_fail;
-use crate::case::{Action, Case, CaseKind, FileGiven};
+use crate::case::{Action, Case, CaseKind, FileExpected, FileGiven};
 use crate::ledger::{Contract, Requirement};
 use crate::problem::{Problem, did_you_mean};
 use crate::saved::{name_of, references};
@@ -218,13 +218,28 @@ impl CaseLint<'_> {
                 let asks = call.asks.iter().map(|ask| &ask.source);
                 outcomes.chain(asks).for_each(|source| references(source, &mut wanted));
             }
+            if let Action::Leaves(files) = &step.action {
+                for file in files.values() {
+                    if let FileExpected::Lines { ndjson: Some(pattern), .. } = file {
+                        references(&pattern.source, &mut wanted);
+                    }
+                }
+            }
             for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
                 self.wrong(format!(
                     "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"`; a real value of that form stands in `$literal`",
                     name_of(reference)
                 ));
             }
-            saved.extend(calls.iter().filter_map(|call| call.saved_as.as_deref()));
+            for name in calls.iter().filter_map(|call| call.saved_as.as_deref()) {
+                if name.is_empty() || name.contains('/') {
+                    self.wrong(format!("`\"as\": \"{name}\"` must be a name without a slash"));
+                }
+                if saved.contains(&name) {
+                    self.wrong(format!("`\"as\": \"{name}\"` stands twice; each name once"));
+                }
+                saved.push(name);
+            }
         }
     }
 

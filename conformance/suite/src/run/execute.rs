@@ -1,5 +1,6 @@
 //! One case on one subject: open, act, look, close. What was seen is judged elsewhere.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::rc::Rc;
 use futures::future::join_all;
 use proofmark_fakes::host::Host;
 use proofmark_fakes::workspace::TempWorkspace;
-use proofmark_protocol::{Close, Open};
+use proofmark_protocol::{Close, Open, RpcError};
 use sage_errors::SageError;
 use serde_json::Value;
 
@@ -84,6 +85,7 @@ pub(super) async fn execute<P: Processes>(
         session: format!("s{}", setting.number),
         crew: BTreeMap::new(),
         seats: BTreeMap::new(),
+        stray: Vec::new(),
         judge: Judge::new(case),
     };
     let mut transcript = Transcript::default();
@@ -172,6 +174,8 @@ struct Stage<'a, P> {
     session: String,
     crew: BTreeMap<&'a str, Member>,
     seats: BTreeMap<Place<'a>, Rc<SessionHost>>,
+    /// Calls of fakes that belong to no single call.
+    stray: Vec<Ask>,
     judge: Judge<'a>,
 }
 
@@ -193,10 +197,19 @@ impl<'a, P: Processes> Stage<'a, P> {
                     self.seat(place(call)).await?;
                 }
                 let answers = join_all(calls.iter().map(|call| self.send(step, call))).await;
+                for call in calls {
+                    let asks = self.take_asks(place(call));
+                    self.stray.extend(asks);
+                }
                 Ok(Seen::Calls(answers.into_iter().collect::<Result<_, _>>()?))
             }
             Action::Kill { process } => {
                 self.seat((process, MAIN_SESSION)).await?;
+                let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
+                for place in places.into_iter().filter(|(of, _)| of == process) {
+                    let asks = self.take_asks(place);
+                    self.stray.extend(asks);
+                }
                 self.seats.retain(|(of, _), _| of != process);
                 match self.crew.remove(process.as_str()) {
                     // What it did before it was killed still counts.
@@ -246,7 +259,8 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.seats.insert(place, host);
         match connection.call("open", "open", &open).await? {
             Ok(_) => Ok(()),
-            Err(error) => {
+            Err(mut error) => {
+                self.hide_in_error(&mut error);
                 let told = format!("the adapter refused `open`: {error}");
                 Err(Stop::Failure(self.refused("adapter-error", told)))
             }
@@ -275,15 +289,19 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     async fn send(&self, step: &Step, call: &'a CallStep) -> Result<Answered, Stop> {
-        let args = self.judge.args(step, call)?;
+        let mut args = self.judge.args(step, call)?;
+        if let Cow::Owned(args) = &mut args {
+            self.show_workspace(args);
+        }
         // Borrowed, so that large arguments are written once and never copied.
         let session = self.session_at(place(call));
         let params = CallRef { session: &session, operation: &call.operation, args: &args };
         let connection = &self.crew[call.process.as_str()].connection;
         let mut reply = connection.call(&call.operation, "call", &params).await?;
         self.processes.note_answer();
-        if let Ok(value) = &mut reply {
-            self.hide_workspace(value);
+        match &mut reply {
+            Ok(value) => self.hide_workspace(value),
+            Err(error) => self.hide_in_error(error),
         }
         Ok(Answered { reply, asks: Vec::new() })
     }
@@ -344,11 +362,12 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// Closes every session and gives the spare processes back.
     async fn close(&mut self) -> Result<Ending, Fault> {
-        let mut end = Ending::default();
+        let mut end = Ending { asks: std::mem::take(&mut self.stray), ..Ending::default() };
         while let Some((&place, _)) = self.seats.first_key_value() {
             let close = Close { session: self.session_at(place) };
             let answer = self.crew[place.0].connection.call("close", "close", &close).await?;
-            if let Err(error) = answer {
+            if let Err(mut error) = answer {
+                self.hide_in_error(&mut error);
                 end.refused = Some(error.to_string());
             }
             end.asks.extend(self.take_asks(place));
@@ -363,14 +382,36 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// The workspace's own path becomes a word, so that two runs tell the same.
     fn hide_workspace(&self, value: &mut Value) {
         if let Some(workspace) = &self.workspace {
-            let root = workspace.root().to_string_lossy();
-            each_string(value, &|text: &mut String| {
-                if text.contains(&*root) {
-                    *text = text.replace(&*root, "<workspace>");
-                }
-            });
+            replace(value, &workspace.root().to_string_lossy(), HIDDEN);
         }
     }
+
+    /// An earlier answer goes back to the subject as it came.
+    fn show_workspace(&self, value: &mut Value) {
+        if let Some(workspace) = &self.workspace {
+            replace(value, HIDDEN, &workspace.root().to_string_lossy());
+        }
+    }
+
+    fn hide_in_error(&self, error: &mut RpcError) {
+        let mut message = Value::from(std::mem::take(&mut error.message));
+        self.hide_workspace(&mut message);
+        error.message = message.as_str().unwrap_or_default().to_owned();
+        if let Some(data) = &mut error.data {
+            self.hide_workspace(data);
+        }
+    }
+}
+
+/// What stands for the workspace's own path.
+const HIDDEN: &str = "<workspace>";
+
+fn replace(value: &mut Value, from: &str, to: &str) {
+    each_string(value, &|text: &mut String| {
+        if text.contains(from) {
+            *text = text.replace(from, to);
+        }
+    });
 }
 
 #[derive(serde::Serialize)]

@@ -29,8 +29,8 @@ pub(super) async fn try_law(
             }
         }
     }
-    if tried == 0 {
-        let told = "the law was tried with no input at all".to_owned();
+    if tried < options.cases {
+        let told = format!("the law was tried with {tried} inputs of {}", options.cases);
         let failure = Box::new(Failure::new("incomplete", told, &case.at));
         return Ok(Played::without(Verdict::Failed { failure }));
     }

@@ -6,6 +6,7 @@ pub(crate) mod orphans;
 mod process;
 
 pub use fault::Fault;
+pub use orphans::Orphans;
 pub use process::StartError;
 
 use std::ffi::OsString;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 /// The children that this process had before any subject was started: none of a subject's business.
 #[derive(Debug, Default)]
-pub(crate) struct Orphans {
+pub struct Orphans {
     #[cfg_attr(
         not(target_os = "linux"),
         expect(dead_code, reason = "orphans are found on Linux only")
@@ -17,7 +17,7 @@ pub(crate) struct Orphans {
 
 impl Orphans {
     /// Adopts orphans from now on.
-    pub(crate) fn adopt() -> Self {
+    pub fn adopt() -> Self {
         #[cfg(target_os = "linux")]
         {
             // Without it, orphans that left their process group are not found; nothing else is lost.
@@ -32,7 +32,7 @@ impl Orphans {
 
     /// Kills every later child of this process, and theirs in turn, and tells how many were alive.
     /// Only when all subjects have ended: whatever is left then is an orphan.
-    pub(crate) fn kill(&self) -> usize {
+    pub fn kill(&self) -> usize {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Signal, WaitOptions, kill_process, waitpid};

@@ -254,6 +254,36 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process
     5,
     NOTHING_FAILS_IT
 )]
+#[case::each_of_several_is_free(
+    r#"{ "together": [{ "call": "demo.read", "returns": {"$any": "value"} }, { "call": "demo.read", "fails": {"code": {"$any": "string"}} }] }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::a_file_as_the_harness_wrote_it(
+    r#"{ "call": "demo.read", "returns": {"$any": "value"} }, { "files": { "a": { "text": "1" } } }, { "leaves": { "a": { "text": "1" } } }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::a_file_before_any_call(
+    r#"{ "leaves": { "a": null } }, { "call": "demo.read", "returns": {"$any": "value"} }"#,
+    5,
+    NOTHING_FAILS_IT
+)]
+#[case::a_reference_to_nothing_in_a_file(
+    r#"{ "call": "demo.read", "returns": null }, { "leaves": { "a": { "ndjson": [{ "$ref": "gone" }] } } }"#,
+    5,
+    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"`; a real value of that form stands in `$literal`"#
+)]
+#[case::a_name_with_a_slash(
+    r#"{ "call": "demo.read", "as": "a/b", "returns": null }"#,
+    5,
+    r#"`"as": "a/b"` must be a name without a slash"#
+)]
+#[case::a_name_that_stands_twice(
+    r#"{ "call": "demo.read", "as": "a", "returns": null }, { "call": "demo.read", "as": "a", "returns": null }"#,
+    5,
+    r#"`"as": "a"` stands twice; each name once"#
+)]
 #[case::a_reference_to_nothing(
     r#"{ "call": "demo.read", "args": {"a": [{"$ref": "pool/handle"}]}, "returns": null }"#,
     5,

@@ -1,0 +1,131 @@
+//! Forms of an author's own cases, on a subject of his own in a shell.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+
+use assert_cmd::Command;
+use common::PROOFMARK;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Answers every call with `$ANSWER`, in which `@ws@` is the session's workspace; asks a fake before that if `$ASK` is the operation.
+const SUBJECT: &str = r#"
+    while read -r line; do
+        id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\),.*/\1/')
+        result='{}'
+        case "$line" in
+            *'"method":"hello"'*) result='{"protocol":1,"name":"own","version":"1","language":"sh","contracts":["own"]}' ;;
+            *'"method":"open"'*)
+                session=$(printf %s "$line" | sed 's/.*"session":"\([^"]*\)".*/\1/')
+                workspace=$(printf %s "$line" | sed 's/.*"workspace":"\([^"]*\)".*/\1/') ;;
+            *'"method":"call"'*)
+                case "$line" in *"\"operation\":\"$ASK\""*)
+                    printf '{"jsonrpc":"2.0","id":%s,"method":"fake","params":{"session":"%s","fake":"secrets","method":"get","args":{"key":"K"}}}\n' "$id" "$session"
+                    read -r answer ;;
+                esac
+                result=$(printf %s "$ANSWER" | sed "s|@ws@|$workspace|")
+                case "$line" in *'"file":"/'*) printf '"seen"\n' > "$workspace/seen.json" ;; esac ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+        case "$line" in *'"method":"shutdown"'*) exit ;; esac
+    done
+"#;
+
+/// Runs one case of a contract of the author's own; gives its verdict.
+fn verdict(steps: Value, answer: &str, ask: &str) -> Value {
+    let folder = TempDir::new().unwrap();
+    let contract = folder.path().join("fixtures/own");
+    fs::create_dir_all(&contract).unwrap();
+    let ledger = r#"
+        contract = "own"
+        title = "Own"
+        text = "own.md"
+        prefix = "OWN"
+        workspace = true
+        operations = ["own.one", "own.two"]
+
+        [[requirement]]
+        id = "OWN-001"
+        level = "must"
+        basis = "contract"
+        sentence = "It works."
+        source = "Own"
+    "#;
+    fs::write(contract.join("requirements.toml"), ledger).unwrap();
+    let case = json!({
+        "id": "form/it", "why": "It works.", "shows": ["OWN-001"], "origin": "contract",
+        "given": { "fakes": { "secrets": { "values": { "K": "v" } } } }, "steps": steps,
+    });
+    let file = json!({ "contract": "own", "topic": "form", "cases": [case] });
+    fs::write(contract.join("form.json"), file.to_string()).unwrap();
+    let output = Command::new(PROOFMARK)
+        .args(["run", "--format", "json", "--suite"])
+        .arg(folder.path())
+        .args(["--", "sh", "-c", SUBJECT])
+        .env("ANSWER", answer)
+        .env("ASK", ask)
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    report["cases"][0].clone()
+}
+
+fn call(operation: &str, further: Value) -> Value {
+    let mut call = json!({ "call": operation, "returns": null });
+    call.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+    call
+}
+
+const NULL: &str = r#"{"value":null}"#;
+
+#[test]
+fn calls_of_fakes_made_too_early_do_not_count_for_the_next_call() {
+    let asks = json!({ "asks": [{ "fake": "secrets", "method": "get", "args": { "key": "K" } }] });
+    let steps = json!([
+        { "together": [call("own.one", json!({})), call("own.one", json!({ "process": "b" }))] },
+        call("own.two", asks),
+    ]);
+    assert_eq!(verdict(steps.clone(), NULL, "own.two")["verdict"], "passed");
+    let early = verdict(steps, NULL, "own.one");
+    assert_eq!(early["failure"]["reason"], "difference", "{early}");
+}
+
+#[test]
+fn calls_of_fakes_are_not_forgotten_when_a_process_is_killed() {
+    let steps = json!([
+        { "together": [call("own.one", json!({ "process": "b" })), call("own.two", json!({ "process": "b" }))] },
+        { "kill": "b" },
+        call("own.two", json!({})),
+    ]);
+    assert_eq!(verdict(steps.clone(), NULL, "none")["verdict"], "passed");
+    assert_eq!(verdict(steps, NULL, "own.one")["verdict"], "failed");
+}
+
+#[test]
+fn an_earlier_path_goes_back_as_it_came_and_a_file_may_be_held_against_an_answer() {
+    let steps = json!([
+        { "call": "own.one", "as": "made", "returns": { "file": "<workspace>/x", "word": "seen" } },
+        { "call": "own.two", "args": { "file": { "$ref": "made/file" } }, "returns": { "$ref": "made" } },
+        { "leaves": { "seen.json": { "ndjson": [{ "$ref": "made/word" }] } } },
+    ]);
+    let answer = r#"{"value":{"file":"@ws@/x","word":"seen"}}"#;
+    let verdict = verdict(steps, answer, "none");
+    assert_eq!(verdict["verdict"], "passed", "{verdict}");
+}
+
+#[test]
+fn what_a_later_call_needs_must_be_in_the_answer() {
+    let steps = json!([
+        { "call": "own.one", "as": "made", "returns": { "$any": "object" } },
+        { "call": "own.two", "args": { "handle": { "$ref": "made/handle" } }, "returns": {} },
+    ]);
+    let verdict = verdict(steps, r#"{"value":{}}"#, "none");
+    assert_eq!(
+        verdict["failure"]["told"],
+        "the call needs `made/handle`, which the earlier answer does not have"
+    );
+}
