@@ -79,11 +79,13 @@ async fn attempt(
     };
     match play(&example).await {
         Ok(Played { verdict: Verdict::Failed { mut failure }, .. }) => {
+            failure.at = case.at.to_string();
             failure.found = found();
             Ok(Verdict::Failed { failure })
         }
         Ok(played) => Ok(played.verdict),
         Err(mut faulted) => {
+            faulted.failure.at = case.at.to_string();
             faulted.failure.found = found();
             Err(faulted)
         }
