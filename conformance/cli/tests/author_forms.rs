@@ -11,7 +11,7 @@ use common::PROOFMARK;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Answers every call with `$ANSWER`, in which `@ws@` is the session's workspace; asks a fake before that if `$ASK` is the operation.
+/// Answers every call with `$ANSWER` (an error of the adapter's own if it begins with a code), in which `@ws@` is the session's workspace; asks a fake before that if `$ASK` is the operation.
 const SUBJECT: &str = r#"
     while read -r line; do
         id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\),.*/\1/')
@@ -29,7 +29,9 @@ const SUBJECT: &str = r#"
                 result=$(printf %s "$ANSWER" | sed "s|@ws@|$workspace|")
                 case "$line" in *'"file":"/'*) printf '"seen"\n' > "$workspace/seen.json" ;; esac ;;
         esac
-        printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+        kind=result
+        case "$result" in '{"code":'*) kind=error ;; esac
+        printf '{"jsonrpc":"2.0","id":%s,"%s":%s}\n' "$id" "$kind" "$result"
         case "$line" in *'"method":"shutdown"'*) exit ;; esac
     done
 "#;
@@ -139,4 +141,12 @@ fn what_a_later_call_needs_must_be_in_the_answer() {
         verdict["failure"]["told"],
         "the call needs `made/handle`, which the earlier answer does not have"
     );
+}
+
+#[test]
+fn the_workspace_s_own_path_is_not_told_by_an_adapter_that_breaks() {
+    let steps = json!([{ "call": "own.one", "returns": null }]);
+    let verdict = verdict(steps, r#"{"code":-32000,"message":"no file @ws@/x"}"#, "none");
+    let told = verdict["failure"]["told"].as_str().unwrap();
+    assert!(told.contains("no file <workspace>/x"), "{told}");
 }

@@ -130,3 +130,16 @@ fn a_file_that_cannot_be_added_to_is_told() {
     );
     assert_eq!(fs::read_to_string(contract.join("found.json")).unwrap(), "[]");
 }
+
+#[test]
+fn a_pipe_in_the_place_of_the_file_is_refused_and_the_report_is_not_lost() {
+    let folder = TempDir::new().unwrap();
+    let contract = folder.path().join("fixtures/sage.utils");
+    fs::create_dir_all(&contract).unwrap();
+    let pipe = contract.join("found.json");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let args = [&NESTED[..], &["--save-found", folder.path().to_str().unwrap()]].concat();
+    let (code, printed) = run("sorts-at-the-top-only", &args);
+    assert_eq!(code, Some(2));
+    assert!(printed.contains("keep it as a case: "), "{printed}");
+}

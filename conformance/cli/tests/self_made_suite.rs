@@ -157,3 +157,11 @@ fn saboteurs_break_promises_of_the_built_in_suite() {
         report["saboteurs"][0]["problems"][0].as_str().unwrap().contains("which no ledger has")
     );
 }
+
+#[test]
+fn what_a_subject_leaves_running_is_killed_and_told() {
+    let suite = suite(json!([case("abc", "abc", json!(ABC))]));
+    let (code, report) = selftest(&suite, "--mutants", Some("leaves-a-daemon"));
+    assert_eq!(code, Some(1));
+    assert!(report["left"].as_u64().unwrap() >= 1, "{report}");
+}
