@@ -150,3 +150,14 @@ fn the_workspace_s_own_path_is_not_told_by_an_adapter_that_breaks() {
     let told = verdict["failure"]["told"].as_str().unwrap();
     assert!(told.contains("no file <workspace>/x"), "{told}");
 }
+
+#[test]
+fn an_error_without_a_message_or_with_a_wrong_name_is_no_answer() {
+    for error in
+        [r#"{"code":"E"}"#, r#"{"code":"E","message":1}"#, r#"{"code":"E","message":"m","name":1}"#]
+    {
+        let steps = json!([{ "call": "own.one", "fails": { "code": "E" } }]);
+        let verdict = verdict(steps, &format!(r#"{{"error":{error}}}"#), "none");
+        assert_eq!(verdict["failure"]["reason"], "bad-answer", "{error}");
+    }
+}
