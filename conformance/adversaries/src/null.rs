@@ -221,24 +221,6 @@ fn becomes(program: &str) -> io::Result<()> {
     Err(Command::new(program).exec())
 }
 
-/// The operations that there are right answers to.
-const OPERATIONS: [&str; 14] = [
-    "utils.canonicalJSONStringify",
-    "utils.sha256",
-    "utils.err",
-    "utils.clock.now",
-    "utils.random.int",
-    "utils.random.float",
-    "utils.secrets.get",
-    "errors.raise",
-    "chronicle.appendEvent",
-    "chronicle.appendEventWithId",
-    "chronicle.readChronicle",
-    "chronicle.tailChronicle",
-    "chronicle.holdLock",
-    "chronicle.releaseLock",
-];
-
 /// The reference with `wrong` around every operation. What it does not have it claims all the same.
 fn misdirected<F>(
     claims: &Claims,
@@ -252,8 +234,8 @@ where
     for contract in claims.contracts.iter().filter(|contract| !known.contains(contract)) {
         adapter = adapter.claims(contract);
     }
-    for operation in OPERATIONS {
-        adapter = adapter.around(operation, move |context, args, inner| async move {
+    for operation in adapter.operations() {
+        adapter = adapter.around(&operation, move |context, args, inner| async move {
             let session = context.session().to_owned();
             let right = inner.call(context, args).await;
             wrong(session, right).await

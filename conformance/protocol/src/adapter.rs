@@ -115,6 +115,13 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
+    /// The operations that have a handler, in the order of their names.
+    pub fn operations(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.handlers.keys().cloned().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Puts `wrap` around the handler of an operation, so that it can change what goes in and out.
     /// An operation without a handler stays without.
     #[must_use]

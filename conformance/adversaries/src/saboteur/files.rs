@@ -8,8 +8,8 @@ use sage_errors::SageError;
 use serde_json::Value;
 
 use super::tools::{
-    APPENDS, Answer, Call, FILES, Next, READS, Subject, add, around, broken, code, events, file,
-    line, path, refusal, refuses_event, root,
+    APPENDS, Answer, Call, Next, READS, Subject, add, around, around_all, broken, code, events,
+    file, line, path, refusal, refuses_event, root,
 };
 use crate::Adversary;
 
@@ -91,7 +91,7 @@ pub(super) const ALL: &[Adversary] = &[
 
 /// Keeps a chronicle elsewhere, wherever `other` says so, and finds it there again.
 fn renames(subject: Subject, other: fn(&Call, &str) -> Option<String>) -> Subject {
-    around(subject, FILES, move |call, mut args, inner: Next| async move {
+    around_all(subject, "chronicle.", move |call, mut args, inner: Next| async move {
         if let Some(other) = other(&call, path(&args)) {
             args["path"] = other.into();
         }

@@ -21,15 +21,6 @@ pub(super) type Answer = Result<Value, Failure>;
 
 pub(super) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
 pub(super) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
-/// Everything that names a chronicle.
-pub(super) const FILES: &[&str] = &[
-    "chronicle.appendEvent",
-    "chronicle.appendEventWithId",
-    "chronicle.readChronicle",
-    "chronicle.tailChronicle",
-    "chronicle.holdLock",
-    "chronicle.releaseLock",
-];
 pub(super) const HOLD: &[&str] = &["chronicle.holdLock"];
 pub(super) const RELEASE: &[&str] = &["chronicle.releaseLock"];
 
@@ -43,6 +34,21 @@ where
     F: Future<Output = Answer> + Send + 'static,
 {
     operations.iter().fold(subject, |subject, operation| subject.around(operation, wrap))
+}
+
+/// Puts `wrap` around every operation whose name begins so.
+pub(super) fn around_all<F>(
+    subject: Subject,
+    prefix: &str,
+    wrap: impl Fn(Call, Value, Next) -> F + Copy + Send + Sync + 'static,
+) -> Subject
+where
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let names = subject.operations();
+    let wanted: Vec<&str> =
+        names.iter().map(String::as_str).filter(|name| name.starts_with(prefix)).collect();
+    around(subject, &wanted, wrap)
 }
 
 /// Something for each file of each session. A session is in one process only, so this is what that

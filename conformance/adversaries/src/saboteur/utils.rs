@@ -7,7 +7,7 @@ use proofmark_protocol::{Failure, Open};
 use sage_utils::canonical_json;
 use serde_json::{Value, json};
 
-use super::tools::{Answer, Call, Memory, Next, Subject, around};
+use super::tools::{Answer, Call, Memory, Next, Subject, around, around_all};
 use crate::Adversary;
 
 pub(super) const ALL: &[Adversary] = &[
@@ -249,18 +249,8 @@ fn first_script(call: &Call) -> &'static Open {
     FIRST.get_or_init(|| call.state().script().clone())
 }
 
-const EVERY: &[&str] = &[
-    "utils.canonicalJSONStringify",
-    "utils.sha256",
-    "utils.err",
-    "utils.clock.now",
-    "utils.random.int",
-    "utils.random.float",
-    "utils.secrets.get",
-];
-
 fn notes_the_first(subject: Subject) -> Subject {
-    around(subject, EVERY, async |call, args, inner: Next| {
+    around_all(subject, "utils.", async |call, args, inner: Next| {
         first_script(&call);
         inner.call(call, args).await
     })
