@@ -5,8 +5,10 @@ use std::io::Write;
 use proofmark_suite::Suite;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
+use crate::choice::SubjectChoice;
+use crate::drive::{Shown, drive};
 use crate::exit::{Exit, Failed};
-use crate::run::{Filters, How, Shown, SubjectChoice, drive};
+use crate::options::{Filters, How};
 
 /// Certify a subject: the built-in reference, or any command after `--`.
 ///

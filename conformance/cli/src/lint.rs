@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::exit::{Exit, Failed, standing};
-use crate::run::SuiteChoice;
+use crate::options::SuiteChoice;
 
 /// Check ledgers, fixtures and features: every fault with its file, its line and what would be right.
 #[derive(Debug, clap::Args)]

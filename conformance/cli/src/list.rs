@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::ValueEnum;
 
 use crate::exit::{Exit, Failed};
-use crate::run::SuiteChoice;
+use crate::options::SuiteChoice;
 
 /// Print the names of all cases, requirements or contracts, one a line.
 #[derive(Debug, clap::Args)]

@@ -1,10 +1,13 @@
 //! `proofmark`: certifies any implementation of a set of contracts. One file per subcommand.
 
 mod certify;
+mod choice;
+mod drive;
 mod exit;
 mod found;
 mod lint;
 mod list;
+mod options;
 mod run;
 mod selftest;
 mod show;

@@ -10,8 +10,10 @@ use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::{Orphans, SubjectCommand};
 use serde_json::{Map, Value, json};
 
+use crate::choice::{SubjectChoice, this_program};
+use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
-use crate::run::{Format, SubjectChoice, SuiteChoice, cancel_on_signal, this_program};
+use crate::options::{Format, SuiteChoice};
 
 /// Show that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. All of it, unless
 /// some is asked for.

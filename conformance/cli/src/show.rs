@@ -10,7 +10,7 @@ use proofmark_suite::{Suite, nearest};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Failed};
-use crate::run::SuiteChoice;
+use crate::options::SuiteChoice;
 
 /// Print a case, a requirement or a contract: its text, its source, its cases and goldens.
 #[derive(Debug, clap::Args)]
