@@ -10,5 +10,6 @@ mod load_ledger;
 mod matcher;
 mod matcher_laws;
 mod select;
+mod streams;
 mod verdict;
 mod vocabulary;
