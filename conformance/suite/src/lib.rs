@@ -11,6 +11,7 @@ pub mod case;
 mod files;
 pub mod gherkin;
 pub mod judge;
+pub mod known;
 pub mod law;
 pub mod ledger;
 mod load;

@@ -73,8 +73,13 @@ impl Process {
         command: &SubjectCommand,
     ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
         let failed = |fault| StartError { shown: command.shown.clone(), fault };
-        let mut child = Command::new(&command.program)
+        let mut starting = Command::new(&command.program);
+        if let Some(directory) = &command.directory {
+            starting.current_dir(directory);
+        }
+        let mut child = starting
             .args(&command.args)
+            .envs(&command.environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
