@@ -18,6 +18,7 @@ use crate::found;
 use crate::memory::Memory;
 use crate::options::{Filters, Format, How};
 use crate::parts::{broken_promises, joined, parts};
+use crate::watch::{folders, watch};
 
 /// How much of the contracts a report shows.
 #[derive(PartialEq)]
@@ -38,6 +39,9 @@ pub(crate) fn drive(
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
     let subject = subject.resolve()?;
+    if how.watch {
+        return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
+    }
     let suite = how.suite.load_for(&subject)?;
     let known = how.known.read(&subject, &suite)?;
     let memory = Memory::of(&subject, how.suite.suite.as_deref());

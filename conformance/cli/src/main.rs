@@ -2,6 +2,7 @@
 
 mod certify;
 mod choice;
+mod doctor;
 mod drive;
 mod exit;
 mod found;
@@ -15,6 +16,7 @@ mod run;
 mod selftest;
 mod show;
 mod subject;
+mod watch;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,6 +42,7 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Doctor(doctor::DoctorArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {

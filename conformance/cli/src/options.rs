@@ -82,6 +82,9 @@ pub(crate) struct How {
     /// How long a subject may take to start and say hello [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) start_timeout: Option<u64>,
+    /// Run again whenever a file in this folder or in the suite changes.
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// Stop at the first failure that is not a known one.
     #[arg(long)]
     pub(crate) fail_fast: bool,

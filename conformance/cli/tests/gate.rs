@@ -316,3 +316,33 @@ fn a_subject_is_named_once() {
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("`elsewhere.toml` cannot be read"), "{}", said.err);
 }
+
+/// A run, a change, a run; and the end that the user asks for.
+#[test]
+fn a_change_starts_another_round() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = folder();
+    let mut watching = Command::new(PROOFMARK)
+        .args(["run", "--watch", "--case", "sage.utils/sha256/*", "reference"])
+        .current_dir(folder.path())
+        .env_remove("CI")
+        .env("XDG_CACHE_HOME", folder.path().join(".cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut waits = || told.any(|line| line.starts_with("waiting for a change"));
+    assert!(waits(), "the first round ends");
+    fs::write(folder.path().join("adapter.mjs"), "// changed").unwrap();
+    assert!(waits(), "the second round ends");
+    let pid = rustix::process::Pid::from_child(&watching);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let rounds = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let rounds =
+        rounds.map(Result::unwrap).filter(|line| line.contains(" passed, 0 failed")).count();
+    assert_eq!(rounds, 2);
+}

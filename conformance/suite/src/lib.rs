@@ -8,6 +8,7 @@
 //! Nothing here calls a reference implementation: what is right stands in `features/` and `fixtures/`.
 
 pub mod case;
+pub mod doctor;
 mod files;
 pub mod gherkin;
 pub mod judge;

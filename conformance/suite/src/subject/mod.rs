@@ -3,7 +3,7 @@
 pub(crate) mod connection;
 mod fault;
 pub(crate) mod orphans;
-mod process;
+pub(crate) mod process;
 
 pub use fault::Fault;
 pub use orphans::Orphans;
