@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ignore::WalkBuilder;
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::choice::this_program;
 use crate::exit::{Exit, Failed};
@@ -25,6 +26,8 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
     let args = without_watch(std::env::args_os().skip(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        // From now on, so that one during a round is not lost.
+        let mut interrupted = signal(SignalKind::interrupt())?;
         loop {
             let mut round = tokio::process::Command::new(&program).args(&args).spawn()?;
             // Ctrl-C reaches the round as well, which ends in good order.
@@ -33,7 +36,7 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
             eprint_waiting(folders);
             tokio::select! {
                 () = changed(folders, before) => {}
-                _ = tokio::signal::ctrl_c() => {
+                _ = interrupted.recv() => {
                     return Ok(match status.code() {
                         Some(0) => Exit::Holds,
                         Some(1) => Exit::DoesNotHold,
