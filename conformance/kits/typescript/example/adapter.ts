@@ -35,8 +35,8 @@ serve({
       session.onClose(release);
       held(session).set(path, release);
     },
-    "chronicle.releaseLock": async ({ path }, session) => {
-      await held(session).get(path)?.();
+    "chronicle.releaseLock": ({ path }, session) => {
+      held(session).get(path)?.();
       held(session).delete(path);
     },
   },
@@ -56,10 +56,10 @@ function chroniclesOf({ workspace }: Session): Chronicles {
   return chroniclesIn(workspace);
 }
 
-const locks = new WeakMap<Session, Map<string, () => Promise<void>>>();
+const locks = new WeakMap<Session, Map<string, () => void>>();
 
-function held(session: Session): Map<string, () => Promise<void>> {
-  const ofSession = locks.get(session) ?? new Map<string, () => Promise<void>>();
+function held(session: Session): Map<string, () => void> {
+  const ofSession = locks.get(session) ?? new Map<string, () => void>();
   locks.set(session, ofSession);
   return ofSession;
 }

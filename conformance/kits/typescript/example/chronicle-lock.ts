@@ -14,14 +14,16 @@
  */
 
 import { createHash, randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
-import { readFile, readlink, symlink, unlink } from "node:fs/promises";
+import { readFileSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isRecord } from "./errors.ts";
 
+// Synchronous all through: making, reading and removing a link takes microseconds, less than a thread pool's detour,
+// and the shorter a lock is held the better for those who wait.
+
 export interface Lock {
-  release(): Promise<void>;
+  release(): void;
 }
 
 /** Who holds a lock that could not be had, as far as that is known. */
@@ -44,41 +46,40 @@ export function isLock(outcome: Lock | Holder): outcome is Lock {
 }
 
 /** Takes the lock if it is free or its holder is dead. Does not wait. */
-export async function tryLock(path: string): Promise<Lock | Holder> {
+export function tryLock(path: string): Lock | Holder {
   const claim = newClaim();
   for (;;) {
     try {
-      await symlink(claim, path);
+      symlinkSync(claim, path);
       return { release: () => removeIf(path, claim) };
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
-    const found = await claimAt(path);
+    const found = claimAt(path);
     if (found === "gone") continue;
     if (found === "foreign") return { holder: undefined };
     const holder = parseClaim(found);
     if (!holder) return { holder: undefined };
-    if (!(await isDead(holder)) || !(await removeDead(path, found))) return { holder: `process ${holder.pid}` };
+    if (!isDead(holder) || !removeDead(path, found)) return { holder: `process ${holder.pid}` };
   }
 }
 
 /** False if somebody else is about to remove it. */
-async function removeDead(path: string, claim: string): Promise<boolean> {
-  const guard = await tryLock(`${path}.${digest(claim)}`);
+function removeDead(path: string, claim: string): boolean {
+  const guard = tryLock(`${path}.${digest(claim)}`);
   if (!isLock(guard)) return false;
-  await removeIf(path, claim);
-  await guard.release();
+  removeIf(path, claim);
+  guard.release();
   return true;
 }
 
-async function removeIf(path: string, claim: string): Promise<void> {
-  if ((await claimAt(path)) !== claim) return;
-  await unlink(path);
+function removeIf(path: string, claim: string): void {
+  if (claimAt(path) === claim) unlinkSync(path);
 }
 
-async function claimAt(path: string): Promise<string> {
+function claimAt(path: string): string {
   try {
-    return await readlink(path);
+    return readlinkSync(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return "gone";
     // Not a link, so not a lock of ours: somebody put it there, and only somebody can take it away.
@@ -124,7 +125,7 @@ function parseClaim(text: string): Claim | undefined {
   }
 }
 
-async function isDead(holder: Claim): Promise<boolean> {
+function isDead(holder: Claim): boolean {
   if (holder.machine !== self.machine) return false;
   if (holder.boot !== self.boot) return true;
   if (holder.pids !== self.pids) return false;
@@ -134,7 +135,7 @@ async function isDead(holder: Claim): Promise<boolean> {
     // EPERM is another user's process, which lives.
     if (codeOf(error) === "ESRCH") return true;
   }
-  const stat = startOf(await readFile(`/proc/${holder.pid}/stat`, "latin1").catch(() => ""));
+  const stat = startOf(orEmpty(() => readFileSync(`/proc/${holder.pid}/stat`, "latin1")));
   // A zombie is a process that was killed and whose parent has not asked yet: it will never release anything.
   return stat !== undefined && (/[ZX]/.test(stat.state) || stat.started !== holder.started);
 }

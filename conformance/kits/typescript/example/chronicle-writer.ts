@@ -38,7 +38,7 @@ export function append(file: string, entry: Entry, path: string, timeoutMs: numb
 export async function hold(file: string, path: string, timeoutMs: number): Promise<Lock> {
   const deadline = performance.now() + timeoutMs;
   for (let wait = FIRST_WAIT_MS; ; wait = nextWait(wait)) {
-    const outcome = await tryLock(lockPath(file));
+    const outcome = tryLock(lockPath(file));
     if (isLock(outcome)) return outcome;
     if (performance.now() >= deadline) throw lockTimeout(path, timeoutMs, outcome.holder);
     await sleep(Math.min(wait, deadline - performance.now()));
@@ -87,7 +87,7 @@ class Writer {
       failure = { cause };
     }
     // Before anyone is told: who hears of this append may ask another process for the lock at once.
-    await lock.release().catch(() => {});
+    releaseQuietly(lock);
     for (const waiting of batch) {
       if (failure) waiting.reject(ioError("append", waiting.path, failure.cause));
       else waiting.resolve();
@@ -97,7 +97,7 @@ class Writer {
   /** The lock, or undefined when everyone who waited for it has given up. */
   async #lock(): Promise<Lock | undefined> {
     for (let wait = FIRST_WAIT_MS; this.#queue.length > 0; wait = nextWait(wait)) {
-      const outcome = await tryLock(lockPath(this.#file));
+      const outcome = tryLock(lockPath(this.#file));
       if (isLock(outcome)) return outcome;
       const now = performance.now();
       const late = this.#queue.filter(({ deadline }) => deadline <= now);
@@ -126,6 +126,15 @@ function canonicalOf(line: Buffer): string | undefined {
     return canonicalJSONStringify(parseLine(line));
   } catch {
     return undefined;
+  }
+}
+
+/** The events are in the file by now: that the link cannot be removed is the next one's trouble, not an append's. */
+function releaseQuietly(lock: Lock): void {
+  try {
+    lock.release();
+  } catch (error) {
+    process.emitWarning(`a lock could not be released: ${String(error)}`);
   }
 }
 

@@ -31,8 +31,8 @@ export interface Chronicles {
   appendEventWithId(path: ChroniclePath, evt: ChronicleEvent, lockTimeoutMs?: number): Promise<void>;
   readChronicle(path: ChroniclePath): Promise<ChronicleEvent[]>;
   tailChronicle(path: ChroniclePath, n?: number): Promise<ChronicleEvent[]>;
-  /** Takes the lock that appends take; the promise's value gives it back. */
-  lockChronicle(path: ChroniclePath, lockTimeoutMs?: number): Promise<() => Promise<void>>;
+  /** Takes the lock that appends take; what it gives releases it. */
+  lockChronicle(path: ChroniclePath, lockTimeoutMs?: number): Promise<() => void>;
 }
 
 const DEFAULT_LOCK_TIMEOUT_MS = 2000;
