@@ -5,6 +5,12 @@ const RESERVED = new Set(["name", "code", "message", "cause", "stack"]);
 
 /** An error of the contract: the answer is `{"error": {code, message, name, ...properties}}`. */
 export class ContractError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {Readonly<Record<string, unknown>>} [properties]
+   * @param {{ readonly name?: string | undefined, readonly cause?: unknown }} [more]
+   */
   constructor(code, message, properties = {}, { name = "ContractError", cause } = {}) {
     if (typeof code !== "string") throw new TypeError("a contract error's code is a string");
     super(message, cause === undefined ? undefined : { cause });
@@ -36,6 +42,7 @@ export class NotScriptedError extends AdapterError {
 /**
  * Whether a thrown value is a contract's error: a ContractError, or anything with a string `code` and `message` that is
  * not Node's own. A missing file must not pass for a legal `ENOENT`, nor a wrong call of Node's API for `ERR_…`.
+ * @param {any} error
  */
 export function isContractError(error) {
   if (error instanceof ContractError) return true;

@@ -126,7 +126,7 @@ function encode(message) {
   try {
     text = stringify(message);
   } catch (error) {
-    throw new AdapterError(`the value has no form in JSON: ${error?.message}`);
+    throw new AdapterError(`the value has no form in JSON: ${error instanceof Error ? error.message : typeof error}`);
   }
   if (text.includes("\\ud") && LONE_SURROGATE.test(text)) throw new AdapterError("the wire cannot carry a lone surrogate");
   if (text.length > 2 * DEPTH_LIMIT && depthOf(text) > DEPTH_LIMIT) {

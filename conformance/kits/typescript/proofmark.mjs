@@ -15,11 +15,16 @@ import { LINE_LIMIT, Wire, claimStdout, lineSplitter } from "./proofmark-wire.mj
 
 export { AdapterError, ContractError, NotScriptedError, flattenError, isContractError };
 
+/** @typedef {import("./proofmark.d.mts").Session} OpenSession */
+
 const PROTOCOL = 1;
 /** How long cleanup and calls in flight may hold up the end; the harness allows two seconds. */
 const GRACE_MS = 500;
 
-/** Starts to answer the harness on stdin and stdout. See proofmark.d.mts for what an adapter is. */
+/**
+ * Starts to answer the harness on stdin and stdout. See proofmark.d.mts for what an adapter is.
+ * @param {import("./proofmark.d.mts").Adapter} adapter
+ */
 export function serve(adapter) {
   const wire = new Wire(claimStdout());
   const subject = new Subject(adapter, wire);
@@ -32,7 +37,10 @@ export function serve(adapter) {
   process.stdin.on("error", () => subject.end());
 }
 
-/** What the harness opened: workspace, clock, random, fakes, and the objects that the subject named by handles. */
+/**
+ * What the harness opened: workspace, clock, random, fakes, and the objects that the subject named by handles.
+ * @implements {OpenSession}
+ */
 class Session {
   #objects = new Map();
   #minted = 0;
@@ -124,7 +132,7 @@ class Subject {
       if (/^[ \t\r]*$/.test(text)) return;
       message = JSON.parse(text);
     } catch (error) {
-      this.#wire.sendError(null, -32700, `the line is not JSON: ${error.message}`);
+      this.#wire.sendError(null, -32700, `the line is not JSON: ${error instanceof Error ? error.message : error}`);
       return;
     }
     const isObject = isRecord(message) && message.jsonrpc === "2.0";

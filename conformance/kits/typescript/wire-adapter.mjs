@@ -53,8 +53,8 @@ serve({
     },
     "wire.put": ({ value }, session) => session.put(value),
     "wire.get": ({ handle }, session) => session.get(handle),
-    "wire.write": ({ path, text }, { workspace }) => writeFile(resolve(workspace, path), text),
-    "wire.read": ({ path }, { workspace }) => readFile(resolve(workspace, path), "utf8"),
+    "wire.write": ({ path, text }, { workspace = "" }) => writeFile(resolve(workspace, path), text),
+    "wire.read": ({ path }, { workspace = "" }) => readFile(resolve(workspace, path), "utf8"),
     "wire.stream": async function* ({ items }) {
       yield* items;
       return items.length;
