@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 from proofmark import Adapter, ContractError, Result, Session
@@ -87,7 +88,8 @@ def write(session: Session, args: dict[str, Any]) -> None:
 
 @adapter.operation("wire.read")
 def read(session: Session, args: dict[str, Any]) -> str:
-    return (session.workspace / args["path"]).read_bytes().decode("utf-8")
+    path: Path = session.workspace / args["path"]
+    return path.read_bytes().decode("utf-8")
 
 
 @adapter.operation("wire.stream")

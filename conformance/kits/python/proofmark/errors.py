@@ -105,11 +105,12 @@ def contract_error(error: BaseException, translate: Translate | None = None) -> 
 
 
 def protocol_error(error: BaseException) -> ProtocolError:
-    """What an exception that is no contract's rejection says to the harness."""
+    """What an exception that is no contract's rejection says to the harness: one line, the rest is on stderr."""
     if isinstance(error, ProtocolError):
         return error
     try:
-        text = "".join(traceback.format_exception(error)).strip()
+        traceback.print_exception(error)
+        text = "".join(traceback.format_exception_only(error)).strip()
     except Exception:  # Its own `__str__` may be what is broken.
         text = f"an exception of type {type(error).__name__}, which cannot be printed"
     return ProtocolError(ADAPTER_BROKE, text)
