@@ -45,46 +45,62 @@ def cause_to_json(cause: object) -> Any:
     return cause
 
 
-def _is_string(value: object) -> bool:
-    return isinstance(value, str)
+_ABSENT = object()
+Faults = list[dict[str, Any]]
 
 
-def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return math.isfinite(value)
+def detail(field: str, reason: str, received: object = _ABSENT, expected: object = _ABSENT) -> dict[str, Any]:
+    """One entry of a validation error's `details`."""
+    entry: dict[str, Any] = {"field": field, "reason": reason}
+    if received is not _ABSENT:
+        entry["received"] = received
+    if expected is not _ABSENT:
+        entry["expected"] = expected
+    return entry
 
 
-def _is_anything(value: object) -> bool:
-    return True
+def _anything(field: str, value: object) -> Faults:
+    return []
 
 
-def _is_details(value: object) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(item, Mapping) and _is_string(item.get("field")) and _is_string(item.get("reason"))
-        for item in value
-    )
+def _string(field: str, value: object) -> Faults:
+    return [] if isinstance(value, str) else [detail(field, "must be a string", value, "string")]
 
 
-class _Property:
-    def __init__(self, expected: str, fits: Callable[[object], bool]) -> None:
-        self.expected = expected
-        self.fits = fits
+def _number(field: str, value: object) -> Faults:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return []
+    return [detail(field, "must be a number", value, "number")]
 
 
-_STRING = _Property("a string", _is_string)
-_NUMBER = _Property("a number", _is_number)
-_ANYTHING = _Property("any value", _is_anything)
-_DETAILS = _Property("a list of objects with a string `field` and a string `reason`", _is_details)
+def _details(field: str, value: object) -> Faults:
+    if not isinstance(value, list):
+        return [detail(field, "must be a list", value, "list")]
+    faults: Faults = []
+    for index, item in enumerate(value):
+        if not isinstance(item, Mapping):
+            faults.append(detail(f"{field}[{index}]", "must be an object", item, "object"))
+            continue
+        for name in ("field", "reason"):
+            faults += _required(item, name, f"{field}[{index}].{name}", _string)
+    return faults
+
+
+Kind = Callable[[str, object], Faults]
+
+
+def _required(holder: Mapping[str, Any], name: str, field: str, kind: Kind) -> Faults:
+    return kind(field, holder[name]) if name in holder else [detail(field, "is required")]
+
 
 # Only what a code requires. What is optional is taken as it comes: an error must not be lost for it.
-_TAXONOMY: dict[str, tuple[str, dict[str, _Property]]] = {
-    "EVALIDATION": ("ValidationError", {"details": _DETAILS}),
-    "EPERMISSION": ("PermissionError", {"resource": _STRING, "operation": _STRING}),
-    "ETIMEOUT": ("TimeoutError", {"timeoutMs": _NUMBER, "elapsedMs": _NUMBER, "operation": _STRING}),
-    "EIO": ("IOError", {"operation": _STRING}),
-    "ELOCK_TIMEOUT": ("LockTimeoutError", {"path": _STRING, "timeoutMs": _NUMBER}),
-    "EHALT": ("HaltError", {"invariant": _STRING, "expected": _ANYTHING, "actual": _ANYTHING}),
+_TAXONOMY: dict[str, tuple[str, dict[str, Kind]]] = {
+    "EVALIDATION": ("ValidationError", {"details": _details}),
+    "EPERMISSION": ("PermissionError", {"resource": _string, "operation": _string}),
+    "ETIMEOUT": ("TimeoutError", {"timeoutMs": _number, "elapsedMs": _number, "operation": _string}),
+    "EIO": ("IOError", {"operation": _string}),
+    "ELOCK_TIMEOUT": ("LockTimeoutError", {"path": _string, "timeoutMs": _number}),
+    "EHALT": ("HaltError", {"invariant": _string, "expected": _anything, "actual": _anything}),
 }
 
 
@@ -100,12 +116,7 @@ def make_error(
         raise validation_error("properties are no object", detail("properties", "must be an object", properties))
     given = dict(properties or {})
     name, required = _TAXONOMY.get(code, ("TypedError", {}))
-    faults = []
-    for field, wanted in required.items():
-        if field not in given:
-            faults.append(detail(field, f"is required by {code}", expected=wanted.expected))
-        elif not wanted.fits(given[field]):
-            faults.append(detail(field, f"must be {wanted.expected}", given[field], wanted.expected))
+    faults = [fault for field, kind in required.items() for fault in _required(given, field, field, kind)]
     if faults:
         raise validation_error(f"an error {code} cannot be made", *faults)
     if code == "EIO" and "code" in given:
@@ -121,19 +132,6 @@ def raise_error(
     code: str, message: str, properties: Mapping[str, Any] | None = None, cause: object = None
 ) -> NoReturn:
     raise make_error(code, message, properties, cause)
-
-
-_ABSENT = object()
-
-
-def detail(field: str, reason: str, received: object = _ABSENT, expected: object = _ABSENT) -> dict[str, Any]:
-    """One entry of a validation error's `details`."""
-    entry: dict[str, Any] = {"field": field, "reason": reason}
-    if received is not _ABSENT:
-        entry["received"] = received
-    if expected is not _ABSENT:
-        entry["expected"] = expected
-    return entry
 
 
 def validation_error(message: str, *details: dict[str, Any]) -> TypedError:
