@@ -12,6 +12,7 @@ from .errors import (
     UnknownHandleError,
 )
 from .session import Clock, Fake, Random, Session
+from .wire import protect_stdout
 
 __all__ = [
     "Adapter",
@@ -26,4 +27,5 @@ __all__ = [
     "Session",
     "TapeEmptyError",
     "UnknownHandleError",
+    "protect_stdout",
 ]

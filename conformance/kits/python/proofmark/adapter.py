@@ -84,15 +84,23 @@ class Adapter:
         return register
 
     def run(self) -> None:
-        """Serves until `shutdown` or the end of stdin."""
+        """Serves on stdin and stdout until `shutdown` or stdin's end. The process is to end then, and soon does."""
         wire_in, wire_out = wire.take_stdio()
         try:
-            asyncio.run(self.serve(wire_in, wire_out))
+            asyncio.run(self.serve(wire_in, wire_out, on_end=_end_in_time))
         except KeyboardInterrupt:
             sys.exit(130)
 
-    async def serve(self, wire_in: int, wire_out: int) -> None:
-        await _Server(self, wire_in, wire_out).run()
+    async def serve(self, wire_in: int, wire_out: int, on_end: Callable[[], None] = lambda: None) -> None:
+        """Serves on two file descriptors. `on_end` is called when the end has come, before calls are given up."""
+        await _Server(self, wire_in, wire_out).run(on_end)
+
+
+def _end_in_time() -> None:
+    """Whatever is stuck, a thread of the implementation for one, does not keep the process."""
+    watchdog = threading.Timer(_PATIENCE_SECONDS, os._exit, [0])
+    watchdog.daemon = True
+    watchdog.start()
 
 
 class _Server:
@@ -112,12 +120,9 @@ class _Server:
         self._writer = wire.Writer(wire_out, self._ended.set)
         wire.Reader(wire_in, self._receive, self._ended.set)
 
-    async def run(self) -> None:
+    async def run(self, on_end: Callable[[], None]) -> None:
         await self._ended.wait()
-        # Whatever is stuck, a thread of the implementation for one, the process ends in time.
-        watchdog = threading.Timer(_PATIENCE_SECONDS, os._exit, [0])
-        watchdog.daemon = True
-        watchdog.start()
+        on_end()
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(ProtocolError(ADAPTER_BROKE, "the harness is gone"))
@@ -222,13 +227,19 @@ class _Server:
         handler = self._adapter.operations.get(operation)
         if handler is None:
             raise ProtocolError(NOT_IMPLEMENTED, f"operation `{operation}` is not implemented")
-        task = self._start(self._perform(request_id, handler, session, args))
+        call = Call(request_id)
+        task = self._start(self._perform(call, handler, session, args))
         calls = self._calls[session.id]
         calls.add(task)
-        task.add_done_callback(calls.discard)
 
-    async def _perform(self, request_id: int | str, handler: Handler, session: Session, args: dict[str, Any]) -> None:
-        call = Call(request_id)
+        def done(task: asyncio.Task[None]) -> None:
+            calls.discard(task)
+            if not call.answered:  # A task that is given up before its first step never runs.
+                self._refuse(call.id, _broken(asyncio.CancelledError()))
+
+        task.add_done_callback(done)
+
+    async def _perform(self, call: Call, handler: Handler, session: Session, args: dict[str, Any]) -> None:
         current_call.set(call)
         try:
             answer = {"value": await self._value(handler, session, args)}
@@ -239,11 +250,11 @@ class _Server:
                 rejection, error = None, broken
             if rejection is None:
                 call.answered = True
-                self._refuse(request_id, _broken(error))
+                self._refuse(call.id, _broken(error))
                 return
             answer = {"error": rejection}
         call.answered = True
-        self._send_result(request_id, answer)
+        self._send_result(call.id, answer)
 
     async def _value(self, handler: Handler, session: Session, args: dict[str, Any]) -> Any:
         if _is_async(handler):
@@ -345,7 +356,7 @@ def _fake_value(message: dict[str, Any]) -> Any:
     if isinstance(result, dict) and isinstance(result.get("error"), dict):
         try:
             raise FakeError.from_json(result["error"])
-        except ValueError as error:
+        except TypeError as error:
             raise ProtocolError(ADAPTER_BROKE, f"the fake's error cannot be read: {error}") from None
     if not isinstance(result, dict) or "value" not in result:
         raise ProtocolError(ADAPTER_BROKE, "a fake's answer has a `value` or an `error`")

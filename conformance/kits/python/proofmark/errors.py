@@ -27,6 +27,10 @@ class ContractError(Exception):
         properties: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
+        if not isinstance(code, str) or not isinstance(message, str):
+            raise TypeError("an error has a `code` and a `message`, both strings")
+        if name is not None and not isinstance(name, str):
+            raise TypeError("an error's `name` is a string")
         self.code = code
         self.message = message
         self.name = name
@@ -41,14 +45,9 @@ class ContractError(Exception):
 
     @classmethod
     def from_json(cls, flat: Mapping[str, Any]) -> ContractError:
-        """Raises `ValueError` where `flat` is not an error of the protocol."""
-        code, message, name = flat.get("code"), flat.get("message"), flat.get("name")
-        if not isinstance(code, str) or not isinstance(message, str):
-            raise ValueError("an error has a `code` and a `message`, both strings")
-        if name is not None and not isinstance(name, str):
-            raise ValueError("an error's `name` is a string")
+        """Raises `TypeError` where `flat` is not an error of the protocol."""
         rest = {key: value for key, value in flat.items() if key not in _OWN_MEMBERS}
-        return cls(code, message, name=name, properties=rest)
+        return cls(flat.get("code"), flat.get("message"), name=flat.get("name"), properties=rest)  # type: ignore[arg-type]
 
 
 class FakeError(ContractError):
@@ -109,8 +108,11 @@ def protocol_error(error: BaseException) -> ProtocolError:
     if isinstance(error, ProtocolError):
         return error
     try:
-        traceback.print_exception(error)
         text = "".join(traceback.format_exception_only(error)).strip()
     except Exception:  # Its own `__str__` may be what is broken.
         text = f"an exception of type {type(error).__name__}, which cannot be printed"
+    try:
+        traceback.print_exception(error)
+    except Exception:  # So may stderr.
+        pass
     return ProtocolError(ADAPTER_BROKE, text)

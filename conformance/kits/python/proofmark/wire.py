@@ -142,9 +142,9 @@ class Reader:
             raise _LoopGone from None
 
     def _handle(self, lines: list[bytes | None]) -> None:
+        self._ahead.release()
         for line in lines:
             self._on_line(line)
-        self._ahead.release()
 
 
 class _LoopGone(Exception):
@@ -213,18 +213,31 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+_taken: tuple[int, int] | None = None
+
+
 def take_stdio() -> tuple[int, int]:
-    """Keeps stdin and stdout for the wire alone and returns their new descriptors.
+    """Keeps stdin and stdout for the wire alone and returns their new descriptors, the same ones each time.
 
     From here on a `print`, a C library or a child process writes to stderr, and whoever reads stdin finds its end.
     """
-    wire_in, wire_out = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
+    global _taken
+    if _taken is not None:
+        return _taken
+    nothing = os.open(os.devnull, os.O_RDWR)
+    if nothing == 2:
+        nothing = os.dup(2)  # Started without stderr, whose number must not go to the wire.
+    _taken = os.dup(0), os.dup(1)
     os.dup2(nothing, 0)
-    os.close(nothing)
     os.dup2(2, 1)
+    os.close(nothing)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         # A print must neither wait in a buffer nor fail for a character that stderr's encoding lacks.
         reconfigure(line_buffering=True, errors="backslashreplace")
-    return wire_in, wire_out
+    return _taken
+
+
+def protect_stdout() -> None:
+    """Does early what `Adapter.run` does first: for an implementation that prints while it is imported."""
+    take_stdio()
