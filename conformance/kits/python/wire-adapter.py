@@ -14,7 +14,7 @@ adapter = Adapter(name="python-wire", version="0.1.0", contracts=["kit.wire"])
 
 @adapter.operation("wire.echo")
 async def echo(session: Session, args: dict[str, Any]) -> Any:
-    return args["value"]
+    return args.get("value")
 
 
 @adapter.operation("wire.fail")

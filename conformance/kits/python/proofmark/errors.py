@@ -35,19 +35,24 @@ class ContractError(Exception):
         self.message = message
         self.name = name
         self.properties = dict(properties or {})
-        taken = sorted(_OWN_MEMBERS & self.properties.keys())
-        if taken:
-            raise ValueError(f"properties cannot replace an error's own members: {', '.join(taken)}")
 
     def to_json(self) -> dict[str, Any]:
-        name = {} if self.name is None else {"name": self.name}
-        return {"code": self.code, "message": self.message, **name, **self.properties}
+        return _flat(self.code, self.message, self.name, self.properties)
 
     @classmethod
     def from_json(cls, flat: Mapping[str, Any]) -> ContractError:
         """Raises `TypeError` where `flat` is not an error of the protocol."""
-        rest = {key: value for key, value in flat.items() if key not in _OWN_MEMBERS}
-        return cls(flat.get("code"), flat.get("message"), name=flat.get("name"), properties=rest)  # type: ignore[arg-type]
+        return cls(flat.get("code"), flat.get("message"), name=flat.get("name"), properties=_rest(flat))  # type: ignore[arg-type]
+
+
+def _flat(code: str, message: str, name: str | None, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What an error is stands, whatever its properties are called."""
+    own = {"code": code, "message": message} | ({} if name is None else {"name": name})
+    return own | _rest(properties)
+
+
+def _rest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flat.items() if key not in _OWN_MEMBERS}
 
 
 class FakeError(ContractError):
@@ -92,15 +97,8 @@ def contract_error(error: BaseException, translate: Translate | None = None) -> 
     if not isinstance(code, str) or not isinstance(message, str):
         return None
     name = getattr(error, "name", None)
-    properties = {
-        key: value for key, value in vars(error).items() if key not in _OWN_MEMBERS and not key.startswith("_")
-    }
-    return {
-        "code": code,
-        "message": message,
-        "name": name if isinstance(name, str) else type(error).__name__,
-        **properties,
-    }
+    properties = {key: value for key, value in vars(error).items() if not key.startswith("_")}
+    return _flat(code, message, name if isinstance(name, str) else type(error).__name__, properties)
 
 
 def protocol_error(error: BaseException) -> ProtocolError:

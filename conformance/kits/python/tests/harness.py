@@ -32,7 +32,7 @@ class Peer:
     def __init__(self, to_adapter: int, from_adapter: int) -> None:
         self._to = to_adapter
         self._from = from_adapter
-        self._rest = b""
+        self._rest = bytearray()
         self._next_id = 0
         self._aside: dict[int, dict[str, Any]] = {}
 
@@ -42,14 +42,17 @@ class Peer:
             view = view[os.write(self._to, view) :]
 
     def read_line(self) -> bytes | None:
-        while b"\n" not in self._rest:
+        searched = 0
+        while (end := self._rest.find(b"\n", searched)) == -1:
+            searched = len(self._rest)
             if not select.select([self._from], [], [], PATIENCE_SECONDS)[0]:
                 raise AssertionError("the adapter says nothing")
             chunk = os.read(self._from, 1024 * 1024)
             if not chunk:
                 return None
             self._rest += chunk
-        line, _, self._rest = self._rest.partition(b"\n")
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
         return line
 
     def read(self) -> dict[str, Any]:
