@@ -1,0 +1,232 @@
+"""Files of a workspace that strangers name: opened beneath its root, locked between threads and processes."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from weakref import WeakValueDictionary
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Without O_NONBLOCK the opening of a pipe waits for its other end.
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_BLOCK = 64 * 1024
+
+
+class OutsideError(Exception):
+    """A symbolic link leads out of the workspace."""
+
+
+class BusyError(Exception):
+    """Somebody else has held the lock for all the time that there was."""
+
+    def __init__(self, holder: str | None) -> None:
+        super().__init__("the lock is held")
+        self.holder = holder
+
+
+def locate(root: Path, relative: str) -> tuple[str, list[str]]:
+    """The root and the names below it, with every link on the way followed."""
+    real_root = os.path.realpath(root)
+    target = os.path.realpath(os.path.join(real_root, relative))
+    below = os.path.relpath(target, real_root).split("/")
+    if below[0] == "..":
+        raise OutsideError
+    return real_root, below
+
+
+def open_beneath(root: Path, relative: str, flags: int) -> int:
+    """Opens a regular file. With O_CREAT in `flags`, folders that are missing are made.
+
+    Links were followed when the path was located; none is followed while it is opened, so one that is put there
+    in between leads nowhere.
+    """
+    real_root, names = locate(root, relative)
+    create = bool(flags & os.O_CREAT)
+    folder = os.open(real_root, _FOLDER)
+    try:
+        for name in names[:-1]:
+            inner = _open_folder(name, folder, create)
+            os.close(folder)
+            folder = inner
+        file = _open_file(names[-1], folder, flags)
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return file
+
+
+def _open_folder(name: str, parent: int, create: bool) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except FileNotFoundError:
+        if not create:
+            raise
+    try:
+        os.mkdir(name, dir_fd=parent)
+        os.fsync(parent)
+    except FileExistsError:
+        pass  # Another append was faster.
+    return os.open(name, _FOLDER, dir_fd=parent)
+
+
+def _open_file(name: str, parent: int, flags: int) -> int:
+    try:
+        return os.open(name, (flags & ~os.O_CREAT) | _FILE, dir_fd=parent)
+    except FileNotFoundError:
+        if not flags & os.O_CREAT:
+            raise
+    file = os.open(name, flags | _FILE, 0o666, dir_fd=parent)
+    # A file is as durable as its name.
+    os.fsync(parent)
+    return file
+
+
+class _Gate:
+    """Where the threads of this process queue, so that only one of them asks the system for the lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+
+_gates: WeakValueDictionary[tuple[int, int], _Gate] = WeakValueDictionary()
+_gates_lock = threading.Lock()
+
+
+def _gate(identity: tuple[int, int]) -> _Gate:
+    with _gates_lock:
+        gate = _gates.get(identity)
+        if gate is None:
+            gate = _gates[identity] = _Gate()
+        return gate
+
+
+class LockedFile:
+    """A file that nobody else appends to while this is open. A process that dies lets go of it."""
+
+    def __init__(self, root: Path, relative: str, timeout_ms: float) -> None:
+        deadline = time.monotonic() + timeout_ms / 1000
+        while not self._lock(root, relative, deadline):
+            pass
+
+    def _lock(self, root: Path, relative: str, deadline: float) -> bool:
+        """Says whether the file that was locked is still the one that has this path."""
+        self.fd = open_beneath(root, relative, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        self._gate = _gate(_identity(self.fd))
+        try:
+            if not self._gate.lock.acquire(timeout=_patience(deadline)):
+                raise BusyError(_holder(self.fd))
+        except BaseException:
+            os.close(self.fd)
+            raise
+        try:
+            _flock(self.fd, deadline)
+            kept = _is_at(self.fd, root, relative)
+        except BaseException:
+            self.release()
+            raise
+        if not kept:
+            self.release()
+        return kept
+
+    def release(self) -> None:
+        # The system's lock goes with its only descriptor.
+        os.close(self.fd)
+        self._gate.lock.release()
+
+    def __enter__(self) -> LockedFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def _patience(deadline: float) -> float:
+    return min(max(0.0, deadline - time.monotonic()), threading.TIMEOUT_MAX)
+
+
+def _flock(fd: int, deadline: float) -> None:
+    # The system's own waiting has no time limit. Short naps: among processes the lock goes to whoever asks first.
+    nap = 0.0005
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            left = _patience(deadline)
+            if left == 0:
+                raise BusyError(_holder(fd)) from None
+            time.sleep(min(nap, left))
+            nap = min(nap * 1.5, 0.005)
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _is_at(fd: int, root: Path, relative: str) -> bool:
+    real_root, names = locate(root, relative)
+    try:
+        status = os.stat(os.path.join(real_root, *names), follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return (status.st_dev, status.st_ino) == _identity(fd)
+
+
+def _holder(fd: int) -> str | None:
+    """The process that holds a lock, where the system tells."""
+    device, inode = _identity(fd)
+    wanted = f"{os.major(device):02x}:{os.minor(device):02x}:{inode}"
+    try:
+        with open("/proc/locks", encoding="ascii") as table:
+            for line in table:
+                fields = line.split()
+                if len(fields) >= 6 and fields[1] == "FLOCK" and fields[5] == wanted:
+                    return f"process {fields[4]}"
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def lines_backwards(fd: int) -> Iterator[bytes]:
+    """The lines of a file, last one first, without their newlines. An empty first one means that the file ends
+    with a newline."""
+    end = os.fstat(fd).st_size
+    pieces: list[bytes] = []
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        block = os.pread(fd, end - start, start)
+        first, *later = block.split(b"\n")
+        for line in reversed(later):
+            yield b"".join([line, *reversed(pieces)])
+            pieces.clear()
+        pieces.append(first)
+        end = start
+    yield b"".join(reversed(pieces))
+
+
+def append_whole(fd: int, data: bytes) -> None:
+    """Appends and makes durable all of it, or, as far as the system lets us, nothing."""
+    before = os.fstat(fd).st_size
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        os.fdatasync(fd)
+    except OSError:
+        try:
+            os.ftruncate(fd, before)
+        except OSError:
+            pass  # The next append ends the partial line, and readers ignore it.
+        raise
