@@ -20,12 +20,12 @@ use crate::options::{Format, SuiteChoice};
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// How long the adapter may take for one answer.
-    #[arg(long, value_name = "MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
-    timeout: u64,
-    /// How long the adapter may take to start and say hello.
-    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
-    start_timeout: u64,
+    /// How long the adapter may take for one answer [default: 5000].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    timeout: Option<u64>,
+    /// How long the adapter may take to start and say hello [default: 10000].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    start_timeout: Option<u64>,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(flatten)]
@@ -36,9 +36,12 @@ pub(crate) struct DoctorArgs {
 pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let subject = args.subject.resolve()?;
     let suite = args.suite.load_for(&subject)?;
+    let limit = |given: Option<u64>, said: Option<u64>, usual| {
+        Duration::from_millis(given.or(said).unwrap_or(usual))
+    };
     let patience = Patience {
-        start: Duration::from_millis(args.start_timeout),
-        call: Duration::from_millis(args.timeout),
+        start: limit(args.start_timeout, subject.start_timeout, 10_000),
+        call: limit(args.timeout, subject.timeout, 5_000),
         ..Patience::default()
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -6,6 +6,8 @@ mod doctor;
 mod drive;
 mod exit;
 mod found;
+mod guide;
+mod init;
 mod lint;
 mod list;
 mod manifest;
@@ -16,6 +18,7 @@ mod run;
 mod selftest;
 mod show;
 mod subject;
+mod vendored;
 mod watch;
 
 use std::io::Write;
@@ -42,7 +45,9 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
+    Guide(guide::GuideArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
 }
@@ -56,7 +61,9 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Init(args) => init::init(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
+        Command::Guide(args) => exit::to_the_end(guide::guide(args, &mut out)),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {
