@@ -1,8 +1,8 @@
 /** From a chronicle's path, which may come from anyone, to a file that is really inside the workspace. */
 
-import { lstatSync, realpathSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { closeSync, fsync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { promisify } from "node:util";
 import { invalid, isRecord, type Detail } from "./errors.ts";
 
 /** What is wrong with a path, whatever the file system holds. */
@@ -36,11 +36,11 @@ export async function locate(root: string, path: string, makeFolders: boolean): 
 
 /** Makes a new entry of a folder survive a loss of power. */
 export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
+  const descriptor = openSync(folder, "r");
   try {
-    await handle.sync();
+    await promisify(fsync)(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
@@ -59,10 +59,12 @@ function inside(realRoot: string, at: string, path: string): string | undefined 
 }
 
 async function makeFolder(folder: string): Promise<string> {
-  await mkdir(folder).catch((error: unknown) => {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
     // Another append may have made it in between.
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
-  });
+  }
   await syncFolder(dirname(folder));
   return folder;
 }
