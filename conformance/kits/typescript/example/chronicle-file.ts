@@ -63,7 +63,7 @@ export function addLines(file: string, choose: (last: Buffer | undefined) => rea
       await syncAsync(descriptor);
       if (size === 0) await syncFolder(dirname(file));
     } catch (error) {
-      ftruncateSync(descriptor, size);
+      takeBack(descriptor, size);
       throw error;
     }
   });
@@ -102,6 +102,15 @@ async function readAll(descriptor: number, size: number): Promise<Buffer> {
 
 function writeAll(descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+}
+
+/** Removes what was added after `size`. If that fails too, half a line stays, which readers skip. */
+function takeBack(descriptor: number, size: number): void {
+  try {
+    ftruncateSync(descriptor, size);
+  } catch {
+    // The first error says more.
+  }
 }
 
 /** What stands after the last newline, and the line before it. */
