@@ -7,9 +7,8 @@
 
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fdatasync, fstatSync, ftruncateSync, openSync, read, readSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { syncFolder } from "./chronicle-path.ts";
+import { syncFolders, type Place } from "./chronicle-path.ts";
 
 const NEWLINE = 0x0a;
 const CHUNK = 64 * 1024;
@@ -51,8 +50,8 @@ export function readLast<T>(file: string, count: number, parse: (line: Buffer) =
  * Adds lines in one write and resolves when they are on the disk. If that fails, none of them is there. `choose` gets
  * the last line, if it is a whole one, and says what to add. The caller holds the lock.
  */
-export function addLines(file: string, choose: (last: Buffer | undefined) => readonly string[]): Promise<void> {
-  return withFile(file, TO_APPEND, async (descriptor, size) => {
+export function addLines(place: Place, choose: (last: Buffer | undefined) => readonly string[]): Promise<void> {
+  return withFile(place.file, TO_APPEND, async (descriptor, size) => {
     const [unfinished, last] = lastTwo(descriptor, size);
     const lines = choose(unfinished.length === 0 ? last : undefined);
     if (lines.length === 0) return;
@@ -61,7 +60,7 @@ export function addLines(file: string, choose: (last: Buffer | undefined) => rea
     try {
       writeAll(descriptor, Buffer.from(text));
       await syncAsync(descriptor);
-      if (size === 0) await syncFolder(dirname(file));
+      if (size === 0) await syncFolders(place);
     } catch (error) {
       takeBack(descriptor, size);
       throw error;
