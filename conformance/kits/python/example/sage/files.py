@@ -17,6 +17,8 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the opening of a pipe waits for its other end.
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _BLOCK = 64 * 1024
+# The system's own limit. Python would take its time to follow a path of a million names.
+_LONGEST_PATH = 4096
 
 
 class OutsideError(Exception):
@@ -33,6 +35,8 @@ class BusyError(Exception):
 
 def locate(root: Path, relative: str) -> tuple[str, list[str]]:
     """The root and the names below it, with every link on the way followed."""
+    if len(os.fsencode(relative)) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     real_root = os.path.realpath(root)
     target = os.path.realpath(os.path.join(real_root, relative))
     below = os.path.relpath(target, real_root).split("/")
@@ -91,21 +95,22 @@ def _open_file(name: str, parent: int, flags: int) -> int:
 
 
 class _Gate:
-    """Where the threads of this process queue, so that only one of them asks the system for the lock."""
+    """Where the threads of this process queue for a file, so that only one of them has it open and asks the
+    system for its lock: hundreds may wait, and descriptors are few."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
-_gates: WeakValueDictionary[tuple[int, int], _Gate] = WeakValueDictionary()
+_gates: WeakValueDictionary[str, _Gate] = WeakValueDictionary()
 _gates_lock = threading.Lock()
 
 
-def _gate(identity: tuple[int, int]) -> _Gate:
+def _gate(path: str) -> _Gate:
     with _gates_lock:
-        gate = _gates.get(identity)
+        gate = _gates.get(path)
         if gate is None:
-            gate = _gates[identity] = _Gate()
+            gate = _gates[path] = _Gate()
         return gate
 
 
@@ -114,28 +119,16 @@ class LockedFile:
 
     def __init__(self, root: Path, relative: str, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000
-        while not self._lock(root, relative, deadline):
-            pass
-
-    def _lock(self, root: Path, relative: str, deadline: float) -> bool:
-        """Says whether the file that was locked is still the one that has this path."""
-        self.fd = open_beneath(root, relative, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        self._gate = _gate(_identity(self.fd))
+        real_root, names = locate(root, relative)
+        path = os.path.join(real_root, *names)
+        self._gate = _gate(path)
+        if not self._gate.lock.acquire(timeout=_patience(deadline)):
+            raise BusyError(_holder(path))
         try:
-            if not self._gate.lock.acquire(timeout=_patience(deadline)):
-                raise BusyError(_holder(self.fd))
+            self.fd = _open_locked(root, relative, deadline)
         except BaseException:
-            os.close(self.fd)
+            self._gate.lock.release()
             raise
-        try:
-            _flock(self.fd, deadline)
-            kept = _is_at(self.fd, root, relative)
-        except BaseException:
-            self.release()
-            raise
-        if not kept:
-            self.release()
-        return kept
 
     def release(self) -> None:
         # The system's lock goes with its only descriptor.
@@ -149,6 +142,20 @@ class LockedFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _open_locked(root: Path, relative: str, deadline: float) -> int:
+    while True:
+        fd = open_beneath(root, relative, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        try:
+            _flock(fd, deadline)
+            if _is_at(fd, root, relative):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        # While we waited, the file was replaced by another of the same name.
+        os.close(fd)
 
 
 def _patience(deadline: float) -> float:
@@ -170,25 +177,20 @@ def _flock(fd: int, deadline: float) -> None:
             nap = min(nap * 1.5, 0.005)
 
 
-def _identity(fd: int) -> tuple[int, int]:
-    status = os.fstat(fd)
-    return status.st_dev, status.st_ino
-
-
 def _is_at(fd: int, root: Path, relative: str) -> bool:
     real_root, names = locate(root, relative)
     try:
-        status = os.stat(os.path.join(real_root, *names), follow_symlinks=False)
+        there = os.stat(os.path.join(real_root, *names), follow_symlinks=False)
     except FileNotFoundError:
         return False
-    return (status.st_dev, status.st_ino) == _identity(fd)
+    return os.path.samestat(there, os.fstat(fd))
 
 
-def _holder(fd: int) -> str | None:
-    """The process that holds a lock, where the system tells."""
-    device, inode = _identity(fd)
-    wanted = f"{os.major(device):02x}:{os.minor(device):02x}:{inode}"
+def _holder(file: int | str) -> str | None:
+    """The process that holds a file's lock, where the system tells."""
     try:
+        status = os.stat(file)
+        wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
         with open("/proc/locks", encoding="ascii") as table:
             for line in table:
                 fields = line.split()
