@@ -62,9 +62,9 @@ class Paths(Memory):
 
     def test_a_link_that_is_put_there_in_between_leads_nowhere(self) -> None:
         outside = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        located = files.locate(self.root, "folder/a.sage")
+        located = files.locate(str(self.root), "folder/a.sage")
         (self.root / "folder").symlink_to(outside)
-        with mock.patch.object(files, "locate", return_value=located):
+        with mock.patch("sage.files.locate", return_value=located), mock.patch("sage.chronicle.locate", return_value=located):
             self.refused("EIO", "folder/a.sage")
         self.assertEqual(os.listdir(outside), [])
 
@@ -154,7 +154,7 @@ class Appends(Memory):
         for n in range(8):
             self.append(n, text="x" * (n * 7000))
         for block in (1, 7, 1000, 1 << 16):
-            with mock.patch.object(files, "_BLOCK", block):
+            with mock.patch.object(files, "_FIRST_BLOCK", block), mock.patch.object(files, "_LARGEST_BLOCK", block):
                 for n in (1, 3, 8, 9):
                     tail = [event["n"] for event in self.chronicle.tail("a.sage", n)]
                     self.assertEqual(tail, list(range(8))[-n:], (block, n))
