@@ -40,9 +40,12 @@ export class Wire {
     return this.#until(HIGH_WATER);
   }
 
-  /** Resolves when all is written. */
-  flushed() {
-    return this.#until(0);
+  /** Resolves when all is written, or when for so long nothing was. */
+  async flushedOrStuck(milliseconds) {
+    for (let before = Infinity; this.#queued > 0 && this.#queued < before; ) {
+      before = this.#queued;
+      await atMost(milliseconds, this.#until(0));
+    }
   }
 
   #until(limit) {
@@ -163,4 +166,9 @@ function depthOf(text) {
     }
   }
   return deepest;
+}
+
+/** Resolves with the work, or without it when it takes too long. */
+export function atMost(milliseconds, work) {
+  return Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))]);
 }

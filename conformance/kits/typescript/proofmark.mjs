@@ -11,7 +11,7 @@ import {
   isContractError,
   rpcError,
 } from "./proofmark-errors.mjs";
-import { LINE_LIMIT, Wire, claimStdout, lineSplitter } from "./proofmark-wire.mjs";
+import { LINE_LIMIT, Wire, atMost, claimStdout, lineSplitter } from "./proofmark-wire.mjs";
 
 export { AdapterError, ContractError, NotScriptedError, flattenError, isContractError };
 
@@ -19,7 +19,9 @@ export { AdapterError, ContractError, NotScriptedError, flattenError, isContract
 
 const PROTOCOL = 1;
 /** How long cleanup and calls in flight may hold up the end; the harness allows two seconds. */
-const GRACE_MS = 500;
+const GRACE_MS = 400;
+/** A harness that has read nothing for so long reads no more. */
+const STUCK_MS = 1000;
 
 /**
  * Starts to answer the harness on stdin and stdout. See proofmark.d.mts for what an adapter is.
@@ -157,7 +159,7 @@ class Subject {
 
   async #leave() {
     await atMost(GRACE_MS, Promise.allSettled([...this.#sessions.values()].map((session) => session.dispose())));
-    await atMost(GRACE_MS, this.#wire.flushed());
+    await this.#wire.flushedOrStuck(STUCK_MS);
     process.exit(0);
   }
 
@@ -340,8 +342,4 @@ function checkOpen({ session, workspace, clock, random, fakes }) {
 
 function isRecord(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function atMost(milliseconds, work) {
-  return Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))]);
 }

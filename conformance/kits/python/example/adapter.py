@@ -87,16 +87,21 @@ async def raise_typed_error(session: Session, args: dict[str, Any]) -> None:
 # The chronicle's operations are plain functions: they wait for locks and disks, each in a thread of its own.
 
 
+def _chronicle(session: Session) -> Chronicle:
+    chronicle: Chronicle | None = session.state.get("chronicle")
+    if chronicle is None:
+        chronicle = session.state["chronicle"] = Chronicle(session.workspace)
+    return chronicle
+
+
 @adapter.operation("chronicle.appendEvent")
 def append_event(session: Session, args: dict[str, Any]) -> None:
-    chronicle = Chronicle(session.workspace)
-    chronicle.append_event(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
+    _chronicle(session).append_event(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
 
 
 @adapter.operation("chronicle.appendEventWithId")
 def append_event_with_id(session: Session, args: dict[str, Any]) -> None:
-    chronicle = Chronicle(session.workspace)
-    chronicle.append_event_with_id(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
+    _chronicle(session).append_event_with_id(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
 
 
 def _timeout(args: dict[str, Any]) -> Any:
@@ -105,17 +110,17 @@ def _timeout(args: dict[str, Any]) -> Any:
 
 @adapter.operation("chronicle.readChronicle")
 def read_chronicle(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
-    return Chronicle(session.workspace).read(args.get("path"))  # type: ignore[arg-type]
+    return _chronicle(session).read(args.get("path"))  # type: ignore[arg-type]
 
 
 @adapter.operation("chronicle.tailChronicle")
 def tail_chronicle(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
-    return Chronicle(session.workspace).tail(args.get("path"), args.get("n", DEFAULT_TAIL))  # type: ignore[arg-type]
+    return _chronicle(session).tail(args.get("path"), args.get("n", DEFAULT_TAIL))  # type: ignore[arg-type]
 
 
 @adapter.operation("chronicle.holdLock")
 def hold_lock(session: Session, args: dict[str, Any]) -> None:
-    lock = Chronicle(session.workspace).lock(args["path"])
+    lock = _chronicle(session).lock(args["path"])
     held: dict[str, LockedFile] = session.state.setdefault("held", {})
     held[args["path"]] = lock
     session.on_close(lambda: _release(session, args["path"]))

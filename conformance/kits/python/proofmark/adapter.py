@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import inspect
 import os
 import sys
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from . import wire
 from .errors import (
@@ -83,13 +84,15 @@ class Adapter:
 
         return register
 
-    def run(self) -> None:
-        """Serves on stdin and stdout until `shutdown` or stdin's end. The process is to end then, and soon does."""
+    def run(self) -> NoReturn:
+        """Serves on stdin and stdout until `shutdown` or stdin's end, and ends the process."""
         wire_in, wire_out = wire.take_stdio()
+        code = 0
         try:
             asyncio.run(self.serve(wire_in, wire_out, on_end=_end_in_time))
         except KeyboardInterrupt:
-            sys.exit(130)
+            code = 130
+        _leave(code)
 
     async def serve(self, wire_in: int, wire_out: int, on_end: Callable[[], None] = lambda: None) -> None:
         """Serves on two file descriptors. `on_end` is called when the end has come, before calls are given up."""
@@ -101,6 +104,17 @@ def _end_in_time() -> None:
     watchdog = threading.Timer(_PATIENCE_SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process here. The interpreter's own end hangs, now and then, where threads still wait in a read."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass  # There is none, or nobody reads it any more.
+    os._exit(code)
 
 
 class _Server:

@@ -41,6 +41,11 @@ export function lockPath(file: string): string {
   return join(dirname(file), `${stem}.lock`);
 }
 
+/** Where the lock is under which a dead holder's lock is removed. */
+export function guardPath(path: string, claim: string): string {
+  return `${path}.${digest(claim)}`;
+}
+
 export function isLock(outcome: Lock | Holder): outcome is Lock {
   return "release" in outcome;
 }
@@ -66,7 +71,7 @@ export function tryLock(path: string): Lock | Holder {
 
 /** False if somebody else is about to remove it. */
 function removeDead(path: string, claim: string): boolean {
-  const guard = tryLock(`${path}.${digest(claim)}`);
+  const guard = tryLock(guardPath(path, claim));
   if (!isLock(guard)) return false;
   removeIf(path, claim);
   guard.release();

@@ -1,8 +1,8 @@
 /** From a chronicle's path, which may come from anyone, to a file that is really inside the workspace. */
 
-import { lstatSync, realpathSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { closeSync, fsync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { promisify } from "node:util";
 import { invalid, isRecord, type Detail } from "./errors.ts";
 
 /** What is wrong with a path, whatever the file system holds. */
@@ -16,54 +16,68 @@ export function pathFaults(path: unknown): Detail[] {
   return [];
 }
 
-/**
- * The real path of a chronicle, every symbolic link on the way resolved and found to stay in the workspace.
- * `undefined` if it does not exist; unless `makeFolders`, which makes what is missing above it.
- */
-export async function locate(root: string, path: string, makeFolders: boolean): Promise<string | undefined> {
-  const realRoot = realpathSync.native(root);
-  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
-  const name = segments.pop() ?? "";
-  let folder = realRoot;
-  for (const segment of segments) {
-    const next = inside(realRoot, join(folder, segment), path);
-    if (next === undefined && !makeFolders) return undefined;
-    folder = next ?? (await makeFolder(join(folder, segment)));
-  }
-  const file = inside(realRoot, join(folder, name), path);
-  return file ?? (makeFolders ? join(folder, name) : undefined);
+/** A chronicle's file and the workspace that it is in, both without symbolic links on the way. */
+export interface Place {
+  readonly file: string;
+  readonly root: string;
 }
 
-/** Makes a new entry of a folder survive a loss of power. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
+/**
+ * Where a chronicle is, every symbolic link on the way resolved and found to stay in the workspace. `undefined` if it
+ * does not exist; unless `makeFolders`, which makes what is missing above it. Synchronous: the kernel knows the answers
+ * without asking the disk, and appends keep the order in which they were called.
+ */
+export function locate(workspace: string, path: string, makeFolders: true): Place;
+export function locate(workspace: string, path: string, makeFolders: boolean): Place | undefined;
+export function locate(workspace: string, path: string, makeFolders: boolean): Place | undefined {
+  const root = realpathSync.native(workspace);
+  const segments = path.split("/").filter((segment) => segment !== "" && segment !== ".");
+  const name = segments.pop() ?? "";
+  let folder = root;
+  for (const segment of segments) {
+    const next = inside(root, join(folder, segment), path);
+    if (next === undefined && !makeFolders) return undefined;
+    folder = next ?? makeFolder(join(folder, segment));
   }
+  const file = inside(root, join(folder, name), path);
+  if (file === undefined && !makeFolders) return undefined;
+  return { file: file ?? join(folder, name), root };
+}
+
+/** Makes a new file survive a loss of power: its name in its folder, and that folder's in the one above, up to the root. */
+export async function syncFolders({ file, root }: Place): Promise<void> {
+  let folder = file;
+  do {
+    folder = dirname(folder);
+    const descriptor = openSync(folder, "r");
+    try {
+      await promisify(fsync)(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } while (folder.length > root.length);
 }
 
 /** Where a path leads, if anything is there. */
-function inside(realRoot: string, at: string, path: string): string | undefined {
-  // Synchronous: the kernel knows the answer without asking the disk, and a thread pool would take longer.
+function inside(root: string, at: string, path: string): string | undefined {
   const stat = lstatSync(at, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (!stat.isSymbolicLink()) return at;
   const target = targetOf(at);
   // Through a link to nothing a file could be made anywhere.
-  if (target === realRoot || target.startsWith(realRoot + sep)) return target;
+  if (target === root || target.startsWith(root + sep)) return target;
   throw invalid(`\`${path}\` leaves the workspace through a symbolic link`, [
     { field: "path", reason: "must stay inside the workspace", received: path },
   ]);
 }
 
-async function makeFolder(folder: string): Promise<string> {
-  await mkdir(folder).catch((error: unknown) => {
+function makeFolder(folder: string): string {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
     // Another append may have made it in between.
     if (!isRecord(error) || error["code"] !== "EEXIST") throw error;
-  });
-  await syncFolder(dirname(folder));
+  }
   return folder;
 }
 

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { addLines, parseLine } from "./chronicle-file.ts";
+import type { Place } from "./chronicle-path.ts";
 import { isLock, lockPath, tryLock, type Lock } from "./chronicle-lock.ts";
 import { ioError, typedError } from "./errors.ts";
 import { canonicalJSONStringify } from "./utils.ts";
@@ -28,14 +29,14 @@ const LONGEST_WAIT_MS = 16;
 const writers = new Map<string, Writer>();
 
 /** Resolves when the entry is durably in the file. */
-export function append(file: string, entry: Entry, path: string, timeoutMs: number): Promise<void> {
-  let writer = writers.get(file);
-  if (!writer) writers.set(file, (writer = new Writer(file)));
+export function append(place: Place, entry: Entry, path: string, timeoutMs: number): Promise<void> {
+  let writer = writers.get(place.file);
+  if (!writer) writers.set(place.file, (writer = new Writer(place)));
   return writer.add(entry, path, timeoutMs);
 }
 
 /** Waits for a file's lock and holds it until released. */
-export async function hold(file: string, path: string, timeoutMs: number): Promise<Lock> {
+export async function hold({ file }: Place, path: string, timeoutMs: number): Promise<Lock> {
   const deadline = performance.now() + timeoutMs;
   for (let wait = FIRST_WAIT_MS; ; wait = nextWait(wait)) {
     const outcome = tryLock(lockPath(file));
@@ -46,12 +47,12 @@ export async function hold(file: string, path: string, timeoutMs: number): Promi
 }
 
 class Writer {
-  readonly #file: string;
+  readonly #place: Place;
   #queue: Waiting[] = [];
   #isRunning = false;
 
-  constructor(file: string) {
-    this.#file = file;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   add(entry: Entry, path: string, timeoutMs: number): Promise<void> {
@@ -73,7 +74,7 @@ class Writer {
       if (this.#queue.length > 0) await sleep(FIRST_WAIT_MS);
     }
     this.#isRunning = false;
-    writers.delete(this.#file);
+    writers.delete(this.#place.file);
   }
 
   async #writeQueue(): Promise<void> {
@@ -82,7 +83,7 @@ class Writer {
     const batch = this.#queue.splice(0);
     let failure: { readonly cause: unknown } | undefined;
     try {
-      await addLines(this.#file, (last) => withoutRepeats(batch, last));
+      await addLines(this.#place, (last) => withoutRepeats(batch, last));
     } catch (cause) {
       failure = { cause };
     }
@@ -97,7 +98,7 @@ class Writer {
   /** The lock, or undefined when everyone who waited for it has given up. */
   async #lock(): Promise<Lock | undefined> {
     for (let wait = FIRST_WAIT_MS; this.#queue.length > 0; wait = nextWait(wait)) {
-      const outcome = tryLock(lockPath(this.#file));
+      const outcome = tryLock(lockPath(this.#place.file));
       if (isLock(outcome)) return outcome;
       const now = performance.now();
       const late = this.#queue.filter(({ deadline }) => deadline <= now);

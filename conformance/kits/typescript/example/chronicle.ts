@@ -1,7 +1,7 @@
 /** `sage.chronicle`: durable, append-only logs of events that many agents and processes share. */
 
 import { parseLine, readLast, readLines } from "./chronicle-file.ts";
-import { locate, pathFaults } from "./chronicle-path.ts";
+import { locate, pathFaults, type Place } from "./chronicle-path.ts";
 import { append, hold, type Entry } from "./chronicle-writer.ts";
 import { invalid, ioError, isRecord, type Detail } from "./errors.ts";
 import { canonicalJSONStringify, sha256Hex } from "./utils.ts";
@@ -75,8 +75,7 @@ export function chroniclesIn(root: string): Chronicles {
 
     async lockChronicle(path, lockTimeoutMs = DEFAULT_LOCK_TIMEOUT_MS) {
       refuse("the chronicle cannot be locked", [...pathFaults(path), ...timeoutFaults(lockTimeoutMs)]);
-      const file = await located(path);
-      const lock = await hold(file, path, lockTimeoutMs);
+      const lock = await hold(located(path), path, lockTimeoutMs);
       return () => lock.release();
     },
   };
@@ -85,35 +84,34 @@ export function chroniclesIn(root: string): Chronicles {
     const event = { ...payload, eventId };
     // Both texts are made before anything is awaited: the caller may change the event while it waits for the lock.
     const entry: Entry = { line: JSON.stringify(event), canonical: canonicalJSONStringify(event) };
-    return located(path).then((file) => append(file, entry, path, timeoutMs));
+    return append(located(path), entry, path, timeoutMs);
   }
 
-  async function located(path: string): Promise<string> {
-    // With folders made, there is always a place.
-    return (await inFiles("append", path, () => locate(root, path, true))) as string;
+  function located(path: string): Place {
+    try {
+      return locate(root, path, true);
+    } catch (error) {
+      throw inContractsForm("append", path, error);
+    }
   }
 
   /** What `read` finds in the file; nothing, if there is none. */
-  function fromFile<T>(path: string, read: (file: string) => Promise<T[]>): Promise<T[]> {
-    return inFiles("read", path, async () => {
-      const file = await locate(root, path, false);
-      if (file === undefined) return [];
-      return read(file).catch((error: unknown) => {
-        if (isRecord(error) && error["code"] === "ENOENT") return [];
-        throw error;
-      });
-    });
+  async function fromFile<T>(path: string, read: (file: string) => Promise<T[]>): Promise<T[]> {
+    try {
+      const place = locate(root, path, false);
+      return place === undefined ? [] : await read(place.file);
+    } catch (error) {
+      // It was there a moment ago.
+      if (isRecord(error) && error["code"] === "ENOENT") return [];
+      throw inContractsForm("read", path, error);
+    }
   }
 }
 
-/** Gives errors of the file system the contract's form. */
-async function inFiles<T>(operation: string, path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const isOurs = isRecord(error) && (error["code"] === "EVALIDATION" || error["code"] === "EIO") && !("syscall" in error);
-    throw isOurs ? error : ioError(operation, path, error);
-  }
+/** An error of the file system becomes an `EIO`; a refusal stays one. */
+function inContractsForm(operation: string, path: string, error: unknown): unknown {
+  const isRefusal = isRecord(error) && error["code"] === "EVALIDATION";
+  return isRefusal ? error : ioError(operation, path, error);
 }
 
 function parseEvent(line: Buffer): ChronicleEvent | undefined {

@@ -38,6 +38,8 @@ export class Harness {
     child.stderr.setEncoding("utf8").on("data", (chunk) => (this.stderr += chunk));
     // The adapter may end before it has read everything, which is what some tests are about.
     child.stdin.on("error", () => {});
+    /** The exit code, as soon as the process ends; `closed` waits until its output is read as well. */
+    this.exited = once(child, "exit").then(([code, signal]) => code ?? signal);
     this.closed = once(child, "close").then(([code, signal]) => {
       for (const { reject } of this.#answers.values()) reject(new Error(`the adapter ended: ${this.stderr}`));
       return code ?? signal;

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import TypedError, detail, io_error, validation_error
-from .files import BusyError, LockedFile, OutsideError, append_whole, lines_backwards, open_beneath
+from .files import BusyError, LockedFile, OutsideError, append_whole, lines_backwards, locate, open_beneath
 from .utils import canonical_json, parse_json, sha256
 
 Event = dict[str, Any]
@@ -25,7 +25,7 @@ class Chronicle:
     """The chronicles of one workspace. Its methods block: on the disk, and on other writers' locks."""
 
     def __init__(self, workspace: Path) -> None:
-        self._root = workspace
+        self._root = os.path.realpath(workspace)
 
     def append_event(
         self, path: str, event: Mapping[str, Any], lock_timeout_ms: float = DEFAULT_LOCK_TIMEOUT_MS
@@ -40,6 +40,7 @@ class Chronicle:
     ) -> None:
         """Appends an event under the id that it brings."""
         _check(_path_faults(path) + _event_faults(event) + _id_faults(event) + _timeout_faults(lock_timeout_ms))
+        canonical_json(event, "event")  # What has no canonical form has no place in a chronicle.
         self._append(path, dict(event), lock_timeout_ms)
 
     def read(self, path: str) -> list[Event]:
@@ -82,13 +83,12 @@ class Chronicle:
             raise io_error("append", path, error) from error
 
     def _append(self, path: str, event: Event, lock_timeout_ms: float) -> None:
-        canonical = canonical_json(event, "event")
         line = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
         with self.lock(path, lock_timeout_ms) as file:
             try:
                 lines = lines_backwards(file.fd)
                 unfinished = next(lines)
-                if not unfinished and _is_event(next(lines, b""), canonical):
+                if not unfinished and _is_same(next(lines, b""), event):
                     return
                 # What a writer that died left behind stays as it is, on a line of its own.
                 append_whole(file.fd, (b"\n" if unfinished else b"") + line + b"\n")
@@ -97,7 +97,7 @@ class Chronicle:
 
     def _read(self, path: str, read: Callable[[int], list[Event]]) -> list[Event]:
         try:
-            fd = open_beneath(self._root, path, os.O_RDONLY)
+            fd = open_beneath(self._root, locate(self._root, path), os.O_RDONLY)
             try:
                 return read(fd)
             finally:
@@ -131,17 +131,15 @@ def _parse(line: bytes) -> Event | None:
     return None if _event_faults(event) else event
 
 
-def _is_event(line: bytes, canonical: str) -> bool:
-    event = _parse(line)
-    # By the canonical form: to Python, 1 and True are equal.
-    return event is not None and _canonical_or_none(event) == canonical
-
-
-def _canonical_or_none(event: Event) -> str | None:
+def _is_same(line: bytes, event: Event) -> bool:
+    last = _parse(line)
+    if last is None or last.get("eventId") != event["eventId"]:
+        return False
     try:
-        return canonical_json(event)
+        # By the canonical form: to Python, 1 and True are equal.
+        return canonical_json(last) == canonical_json(event)
     except TypedError:
-        return None  # Another writer's: JSON that has no canonical form.
+        return False  # Another writer's: JSON that has no canonical form.
 
 
 Faults = list[dict[str, Any]]

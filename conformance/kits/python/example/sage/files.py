@@ -9,14 +9,16 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from weakref import WeakValueDictionary
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK the opening of a pipe waits for its other end.
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_BLOCK = 64 * 1024
+_FIRST_BLOCK = 4 * 1024
+_LARGEST_BLOCK = 1024 * 1024
+# The system's own limit. Python would take its time to follow a path of a million names.
+_LONGEST_PATH = 4096
 
 
 class OutsideError(Exception):
@@ -31,28 +33,40 @@ class BusyError(Exception):
         self.holder = holder
 
 
-def locate(root: Path, relative: str) -> tuple[str, list[str]]:
-    """The root and the names below it, with every link on the way followed."""
-    real_root = os.path.realpath(root)
-    target = os.path.realpath(os.path.join(real_root, relative))
-    below = os.path.relpath(target, real_root).split("/")
+def locate(root: str, relative: str) -> list[str]:
+    """The names on the way from `root`, itself without links, to a file, with every link on the way followed."""
+    if len(os.fsencode(relative)) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    names = [name for name in relative.split("/") if name not in ("", ".")]
+    path = root
+    for name in names:
+        path = f"{path}/{name}"
+        try:
+            status = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return names
+        if stat.S_ISLNK(status.st_mode):
+            return _follow(root, names)
+    return names
+
+
+def _follow(root: str, names: list[str]) -> list[str]:
+    below = os.path.relpath(os.path.realpath(os.path.join(root, *names)), root).split("/")
     if below[0] == "..":
         raise OutsideError
-    return real_root, below
+    return below
 
 
-def open_beneath(root: Path, relative: str, flags: int) -> int:
+def open_beneath(root: str, names: list[str], flags: int) -> int:
     """Opens a regular file. With O_CREAT in `flags`, folders that are missing are made.
 
-    Links were followed when the path was located; none is followed while it is opened, so one that is put there
+    Links were followed when the file was located; none is followed while it is opened, so one that is put there
     in between leads nowhere.
     """
-    real_root, names = locate(root, relative)
-    create = bool(flags & os.O_CREAT)
-    folder = os.open(real_root, _FOLDER)
+    folder = os.open(root, _FOLDER)
     try:
         for name in names[:-1]:
-            inner = _open_folder(name, folder, create)
+            inner = _open_folder(name, folder, bool(flags & os.O_CREAT))
             os.close(folder)
             folder = inner
         file = _open_file(names[-1], folder, flags)
@@ -91,51 +105,40 @@ def _open_file(name: str, parent: int, flags: int) -> int:
 
 
 class _Gate:
-    """Where the threads of this process queue, so that only one of them asks the system for the lock."""
+    """Where the threads of this process queue for a file, so that only one of them has it open and asks the
+    system for its lock: hundreds may wait, and descriptors are few."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
-_gates: WeakValueDictionary[tuple[int, int], _Gate] = WeakValueDictionary()
+_gates: WeakValueDictionary[str, _Gate] = WeakValueDictionary()
 _gates_lock = threading.Lock()
 
 
-def _gate(identity: tuple[int, int]) -> _Gate:
+def _gate(path: str) -> _Gate:
     with _gates_lock:
-        gate = _gates.get(identity)
+        gate = _gates.get(path)
         if gate is None:
-            gate = _gates[identity] = _Gate()
+            gate = _gates[path] = _Gate()
         return gate
 
 
 class LockedFile:
     """A file that nobody else appends to while this is open. A process that dies lets go of it."""
 
-    def __init__(self, root: Path, relative: str, timeout_ms: float) -> None:
+    def __init__(self, root: str, relative: str, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000
-        while not self._lock(root, relative, deadline):
-            pass
-
-    def _lock(self, root: Path, relative: str, deadline: float) -> bool:
-        """Says whether the file that was locked is still the one that has this path."""
-        self.fd = open_beneath(root, relative, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        self._gate = _gate(_identity(self.fd))
+        names = locate(root, relative)
+        path = os.path.join(root, *names)
+        self._gate = _gate(path)
+        if not self._gate.lock.acquire(timeout=_patience(deadline)):
+            raise BusyError(_holder(path))
         try:
-            if not self._gate.lock.acquire(timeout=_patience(deadline)):
-                raise BusyError(_holder(self.fd))
+            self.fd = _open_locked(root, names, deadline)
         except BaseException:
-            os.close(self.fd)
+            self._gate.lock.release()
             raise
-        try:
-            _flock(self.fd, deadline)
-            kept = _is_at(self.fd, root, relative)
-        except BaseException:
-            self.release()
-            raise
-        if not kept:
-            self.release()
-        return kept
 
     def release(self) -> None:
         # The system's lock goes with its only descriptor.
@@ -149,6 +152,21 @@ class LockedFile:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.release()
+
+
+def _open_locked(root: str, names: list[str], deadline: float) -> int:
+    path = os.path.join(root, *names)
+    while True:
+        fd = open_beneath(root, names, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        try:
+            _flock(fd, deadline)
+            if _is_at(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        # While we waited, the file was replaced by another of the same name.
+        os.close(fd)
 
 
 def _patience(deadline: float) -> float:
@@ -170,25 +188,18 @@ def _flock(fd: int, deadline: float) -> None:
             nap = min(nap * 1.5, 0.005)
 
 
-def _identity(fd: int) -> tuple[int, int]:
-    status = os.fstat(fd)
-    return status.st_dev, status.st_ino
-
-
-def _is_at(fd: int, root: Path, relative: str) -> bool:
-    real_root, names = locate(root, relative)
+def _is_at(fd: int, path: str) -> bool:
     try:
-        status = os.stat(os.path.join(real_root, *names), follow_symlinks=False)
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(fd))
     except FileNotFoundError:
         return False
-    return (status.st_dev, status.st_ino) == _identity(fd)
 
 
-def _holder(fd: int) -> str | None:
-    """The process that holds a lock, where the system tells."""
-    device, inode = _identity(fd)
-    wanted = f"{os.major(device):02x}:{os.minor(device):02x}:{inode}"
+def _holder(file: int | str) -> str | None:
+    """The process that holds a file's lock, where the system tells."""
     try:
+        status = os.stat(file)
+        wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
         with open("/proc/locks", encoding="ascii") as table:
             for line in table:
                 fields = line.split()
@@ -203,9 +214,11 @@ def lines_backwards(fd: int) -> Iterator[bytes]:
     """The lines of a file, last one first, without their newlines. An empty first one means that the file ends
     with a newline."""
     end = os.fstat(fd).st_size
+    size = _FIRST_BLOCK
     pieces: list[bytes] = []
     while end > 0:
-        start = max(0, end - _BLOCK)
+        start = max(0, end - size)
+        size = min(size * 2, _LARGEST_BLOCK)
         block = os.pread(fd, end - start, start)
         first, *later = block.split(b"\n")
         for line in reversed(later):
