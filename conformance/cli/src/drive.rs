@@ -4,9 +4,10 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use proofmark_protocol::HelloReply;
-use proofmark_report::failure::Rerun;
+use proofmark_report::github::without_commands;
 use proofmark_report::progress::Progress;
-use proofmark_report::{failures, json, summary};
+use proofmark_report::text::visible_line;
+use proofmark_report::{Aim, Report, failures, summary};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
 use proofmark_suite::select::Selection;
@@ -17,6 +18,7 @@ use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
 use crate::found;
 use crate::options::{Filters, Format, How};
+use crate::outputs::{self, Kind, with_reports};
 
 /// How much of the contracts a report shows.
 #[derive(PartialEq)]
@@ -44,6 +46,8 @@ pub(crate) fn drive(
     };
     let cases = selection.of(&suite)?;
     let command = subject.command()?;
+    let outputs = how.outputs.prepare()?;
+    let folder = how.suite.suite.as_ref().map(|folder| folder.to_string_lossy().into_owned());
     let mut options = RunOptions {
         window: usize::from(how.window),
         shuffle: how.shuffle,
@@ -71,59 +75,78 @@ pub(crate) fn drive(
     let elapsed = started.elapsed();
     let contracts = outcome.judge(&suite);
     let holds = !outcome.interrupted && holds(&suite, &outcome, &contracts);
-    let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };
-    let written = match how.format {
-        Format::Json => report.write_json(out),
-        Format::Human => report.write_human(out, &shown, &how.rerun(subject, &command)),
+    let rerun = how.rerun(subject, &command);
+    let report = Report {
+        suite: &suite,
+        folder: folder.as_deref(),
+        outcome: &outcome,
+        contracts: &contracts,
+        aim: if shown == Shown::Contracts { Aim::Certify } else { Aim::Run },
+        holds,
+        elapsed,
+        rerun: &rerun,
     };
+    // Files first: whoever closes stdout gets them all the same.
+    let reported = outputs.write(&report);
+    let written = write_to_stdout(out, how.format, outputs.github(), &report);
     let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
-    let exit = standing(found, written)?;
-    if let Some(folder) = &how.laws.save_found {
-        found::save(folder, &outcome)?;
-    }
+    let exit = standing(found, written);
+    let folder = how.laws.save_found.as_ref();
+    let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
+    let exit = with_reports(exit, reported.and(saved))?;
     if outcome.interrupted { Err(Failed::Interrupted) } else { Ok(exit) }
 }
 
-/// What a run found out, on its way to the reader.
-struct Report<'a> {
-    suite: &'a Suite,
-    outcome: &'a RunOutcome,
-    contracts: &'a [ContractResult<'a>],
-    elapsed: Duration,
-    holds: bool,
+/// Where GitHub reads along, nothing that a subject said may be a command to it.
+fn write_to_stdout(
+    out: &mut dyn Write,
+    format: Format,
+    github: bool,
+    report: &Report<'_>,
+) -> io::Result<()> {
+    let mut text = Vec::new();
+    let to: &mut dyn Write = if github { &mut text } else { &mut *out };
+    match format {
+        Format::Json => outputs::write(to, Kind::Json, report),
+        Format::Junit => outputs::write(to, Kind::Junit, report),
+        Format::Tap => outputs::write(to, Kind::Tap, report),
+        Format::Human => write_human(to, report),
+    }?;
+    if github {
+        let text = String::from_utf8_lossy(&text);
+        let safe = match format {
+            // The same JSON: outside of a string there is no such thing.
+            Format::Json => text.replace("##[", "##\\u005b"),
+            // The same XML, for the same reason.
+            Format::Junit => text.replace("##[", "##&#91;").replace("::", "&#58;:"),
+            Format::Human | Format::Tap => without_commands(&text),
+        };
+        out.write_all(safe.as_bytes())?;
+    }
+    Ok(())
 }
 
-impl Report<'_> {
-    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { suite, outcome, contracts, elapsed, holds } = *self;
-        serde_json::to_writer_pretty(
-            &mut *out,
-            &json::report(suite, outcome, contracts, holds, elapsed),
-        )?;
-        writeln!(out)
+fn write_human(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+    let Report { suite, outcome, contracts, elapsed, aim, rerun, .. } = *report;
+    failures::write(out, suite, &outcome.results, rerun)?;
+    if let Some(subject) = &outcome.subject {
+        let claims = subject.contracts.join(", ");
+        let claims = if claims.is_empty() { "nothing" } else { &claims };
+        let HelloReply { name, version, language, .. } = subject;
+        let told = format!("{name} {version} ({language}) claims {claims}");
+        writeln!(out, "{}\n", visible_line(&told))?;
     }
-
-    fn write_human(&self, out: &mut dyn Write, shown: &Shown, rerun: &Rerun) -> io::Result<()> {
-        let Self { suite, outcome, contracts, elapsed, .. } = *self;
-        failures::write(out, suite, &outcome.results, rerun)?;
-        if let Some(subject) = &outcome.subject {
-            let claims = subject.contracts.join(", ");
-            let claims = if claims.is_empty() { "nothing" } else { &claims };
-            let HelloReply { name, version, language, .. } = subject;
-            writeln!(out, "{name} {version} ({language}) claims {claims}\n")?;
-        }
-        // An interrupted run has no verdicts on contracts.
-        let judged = *shown == Shown::Contracts && !outcome.interrupted;
-        if judged {
-            summary::write_contracts(out, outcome, contracts)?;
-        }
-        summary::write_faults(out, suite, outcome)?;
-        summary::write_totals(out, suite, outcome, elapsed)?;
-        if judged {
-            summary::write_verdict(out, suite, outcome, contracts)?;
-        }
-        Ok(())
+    // An interrupted run has no verdicts on contracts.
+    let judged = aim == Aim::Certify && !outcome.interrupted;
+    if judged {
+        summary::write_contracts(out, outcome, contracts)?;
     }
+    summary::write_faults(out, suite, outcome)?;
+    summary::write_totals(out, suite, outcome, elapsed)?;
+    if judged {
+        summary::write_verdict(out, suite, outcome, contracts)?;
+    }
+    Ok(())
 }
 
 /// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.

@@ -8,7 +8,9 @@ mod found;
 mod lint;
 mod list;
 mod options;
+mod outputs;
 mod run;
+mod schema;
 mod selftest;
 mod show;
 mod subject;
@@ -37,6 +39,7 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Schema(schema::SchemaArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
 }
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Schema(args) => exit::to_the_end(schema::schema(args, &mut out)),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {

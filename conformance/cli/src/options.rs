@@ -10,6 +10,7 @@ use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::choice::SubjectChoice;
 use crate::exit::Failed;
+use crate::outputs::Outputs;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
 const PATIENCE_MS: u64 = 10_000;
@@ -54,8 +55,11 @@ pub(crate) struct How {
     /// How long a subject may take to start and say hello.
     #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) start_timeout: u64,
+    /// What stdout gets.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
     #[command(flatten)]
     pub(crate) suite: SuiteChoice,
 }
@@ -122,6 +126,8 @@ pub(crate) struct SuiteChoice {
 pub(crate) enum Format {
     Human,
     Json,
+    Junit,
+    Tap,
 }
 
 impl SuiteChoice {
