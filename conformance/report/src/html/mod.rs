@@ -123,7 +123,7 @@ fn header(report: &Report<'_>) -> Markup {
                     (laws.cases) " inputs each, seed " (laws.seed)
                     @if *laws != usual { " (usual: " (usual.cases) ", seed " (usual.seed) ")" }
                 }
-                dt { "Subject's command" } dd { code { (visible_line(&cut(&report.rerun.subject, 400, 100))) } }
+                dt { "Subject's command" } dd { code { (visible_line(&cut(&report.rerun.subject.trim_start_matches("-- "), 400, 100))) } }
             }
         }
     }
@@ -172,7 +172,7 @@ fn glance(report: &Report<'_>) -> Markup {
                                 td { (share(contract.deciding())) }
                                 td { (share(contract.others())) }
                                 td.number { (totals.passed) }
-                                td.number { (totals.failed) }
+                                td.number.bad[totals.failed > 0] { (totals.failed) }
                                 td.number { (totals.idle) }
                             }
                         }
