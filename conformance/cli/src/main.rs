@@ -46,6 +46,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Who wants colours in a CI's log says so.
+    if proofmark_report::progress::in_ci() && std::env::var_os("CLICOLOR_FORCE").is_none() {
+        anstream::ColorChoice::Never.write_global();
+    }
     let mut out = anstream::stdout().lock();
     let outcome = match &arguments.command {
         Command::Certify(args) => certify::certify(args, &mut out),

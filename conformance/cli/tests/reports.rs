@@ -22,14 +22,26 @@ struct Said {
 /// Runs in a folder of its own, away from whatever CI this test runs in.
 fn proofmark_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Said {
     let mut program = Command::new(PROOFMARK);
-    program.args(args).current_dir(folder).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+    program
+        .args(args)
+        .current_dir(folder)
+        .env_remove("GITHUB_ACTIONS")
+        .env_remove("GITHUB_STEP_SUMMARY");
     program.envs(variables.iter().copied());
     let output = program.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-const FEW: &[&str] = &["run", "--case", "sage.utils/sha256/*", "--case", "sage.chronicle/tail/*", "--law-cases", "3"];
+const FEW: &[&str] = &[
+    "run",
+    "--case",
+    "sage.utils/sha256/*",
+    "--case",
+    "sage.chronicle/tail/*",
+    "--law-cases",
+    "3",
+];
 
 /// A few cases, some of which the saboteur fails.
 fn few<'a>(further: &[&'a str], subject: &[&'a str]) -> Vec<&'a str> {
@@ -40,7 +52,8 @@ const REFERENCE: &[&str] = &["reference"];
 const SABOTEUR: &[&str] = &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
 
 fn names(folder: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();
     names
 }
@@ -50,14 +63,30 @@ fn names(folder: &Path) -> Vec<PathBuf> {
 #[case::failing(SABOTEUR, 1)]
 fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] code: i32) {
     let folder = TempDir::new().unwrap();
-    let reports = ["--report", "json=a.json", "--report", "junit=a.xml", "--report", "tap=a.tap", "--report", "html=a.html", "--report", "markdown=a.md"];
+    let reports = [
+        "--report",
+        "json=a.json",
+        "--report",
+        "junit=a.xml",
+        "--report",
+        "tap=a.tap",
+        "--report",
+        "html=a.html",
+        "--report",
+        "markdown=a.md",
+    ];
     let said = proofmark_in(folder.path(), &few(&reports, subject), &[]);
     assert_eq!(said.code, Some(code), "{}", said.err);
     assert!(said.out.contains(" passed, "), "stdout is as ever: {}", said.out);
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let report: Value = serde_json::from_str(&read("a.json")).unwrap();
     assert_eq!(report["holds"], code == 0);
-    let failed = report["cases"].as_array().unwrap().iter().filter(|case| case["verdict"] == "failed").count();
+    let failed = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["verdict"] == "failed")
+        .count();
     assert_eq!(failed > 0, code == 1);
     let xml = read("a.xml");
     let xml = roxmltree::Document::parse(&xml).unwrap();
@@ -88,7 +117,11 @@ fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] 
     std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).unwrap();
     let before = names(folder.path());
     let touch = folder.path().join("ran");
-    let said = proofmark_in(folder.path(), &few(&["--report", report], &["--", "touch", touch.to_str().unwrap()]), &[]);
+    let said = proofmark_in(
+        folder.path(),
+        &few(&["--report", report], &["--", "touch", touch.to_str().unwrap()]),
+        &[],
+    );
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
     assert!(said.err.contains(told), "{}", said.err);
     assert_eq!(names(folder.path()), before, "nothing ran, and nothing is left");
@@ -115,7 +148,12 @@ fn a_report_that_is_lost_at_the_end_determines_nothing() {
     let reports = ["--jobs", "1", "--report", "json=gone/a.json", "--report", "tap=a.tap"];
     let said = proofmark_in(folder.path(), &few(&reports, &["--", "sh", "-c", &script]), &[]);
     assert_eq!(said.code, Some(2), "{}", said.out);
-    assert!(said.err.contains("the report cannot be written to `") && said.err.contains("gone/a.json`: No such file"), "{}", said.err);
+    assert!(
+        said.err.contains("the report cannot be written to `")
+            && said.err.contains("gone/a.json`: No such file"),
+        "{}",
+        said.err
+    );
     assert!(folder.path().join("a.tap").exists(), "the other one is written");
     assert!(said.out.contains(" passed, "), "{}", said.out);
 }
@@ -143,9 +181,14 @@ fn github_gets_annotations_and_a_summary() {
     assert!(said.err.contains("\n::error title=CHRONICLE-"), "{}", said.err);
     assert!(!said.out.contains("::error"), "{}", said.out);
     let told = fs::read_to_string(&summary).unwrap();
-    assert!(told.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"), "{told}");
+    assert!(
+        told.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"),
+        "{told}"
+    );
     // Nobody asked, or somebody asked not to.
-    for (further, variables) in [(&[][..], &[("GITHUB_STEP_SUMMARY", at)][..]), (&["--no-github"], &variables)] {
+    for (further, variables) in
+        [(&[][..], &[("GITHUB_STEP_SUMMARY", at)][..]), (&["--no-github"], &variables)]
+    {
         let said = proofmark_in(folder.path(), &few(further, SABOTEUR), variables);
         assert!(!said.err.contains("::error"), "{}", said.err);
     }
@@ -163,7 +206,19 @@ fn github_gets_annotations_and_a_summary() {
 fn a_subject_gives_github_no_commands(#[case] format: &str) {
     let folder = TempDir::new().unwrap();
     let script = "echo '::add-mask::a' >&2; echo '##[error]b' >&2; echo '::set-env name=A::##[add-mask]c'; sleep 0.1";
-    let args = ["run", "--case", "sage.utils/sha256/the-example", "--jobs", "1", "--format", format, "--", "sh", "-c", script];
+    let args = [
+        "run",
+        "--case",
+        "sage.utils/sha256/the-example",
+        "--jobs",
+        "1",
+        "--format",
+        format,
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
     let said = proofmark_in(folder.path(), &args, &[("GITHUB_ACTIONS", "true")]);
     assert_eq!(said.code, Some(1));
     assert!(said.out.contains("add-mask"), "it is told: {}", said.out);
@@ -183,7 +238,8 @@ fn a_subject_gives_github_no_commands(#[case] format: &str) {
 fn a_log_has_no_control_characters() {
     let folder = TempDir::new().unwrap();
     let script = r"printf '\033[31mred\007\r over\n' >&2; printf '\033]0;title\007\n'; sleep 0.1";
-    let args = ["run", "--case", "sage.utils/sha256/the-example", "--jobs", "1", "--", "sh", "-c", script];
+    let args =
+        ["run", "--case", "sage.utils/sha256/the-example", "--jobs", "1", "--", "sh", "-c", script];
     let said = proofmark_in(folder.path(), &args, &[]);
     assert!(said.out.contains(r"\u001b[31mred\u0007"), "{}", said.out);
     for text in [&said.out, &said.err] {
@@ -203,13 +259,37 @@ fn real_reports_fit_the_schema() {
     let schema = schema();
     let check = |args: &[&str]| {
         let said = proofmark_in(Path::new("."), args, &[]);
-        let report: Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{args:?}: {}", said.err));
-        let faults: Vec<String> = schema.iter_errors(&report).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+        let report: Value =
+            serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{args:?}: {}", said.err));
+        let faults: Vec<String> = schema
+            .iter_errors(&report)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
         assert!(faults.is_empty(), "{args:?}: {faults:#?}");
     };
     check(&["certify", "--format", "json", "reference"]);
-    check(&["certify", "--format", "json", "--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"]);
-    for adversary in ["exits-on-call", "garbage-on-call", "answers-twice", "implements-nothing", "no-reply", "floods-stderr", "accepts-with-an-object", "rejects-with-everything", "leaves-its-group", "never-greets"] {
+    check(&[
+        "certify",
+        "--format",
+        "json",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        "tail-from-the-head",
+    ]);
+    for adversary in [
+        "exits-on-call",
+        "garbage-on-call",
+        "answers-twice",
+        "implements-nothing",
+        "no-reply",
+        "floods-stderr",
+        "accepts-with-an-object",
+        "rejects-with-everything",
+        "leaves-its-group",
+        "never-greets",
+    ] {
         let how = ["--format", "json", "--timeout", "500", "--start-timeout", "500"];
         check(&few(&how, &["--", PROOFMARK, "subject", "--adversary", adversary]));
     }
@@ -222,11 +302,22 @@ fn an_interrupted_run_leaves_its_reports() {
     let folder = TempDir::new().unwrap();
     // The subject itself interrupts the harness, once it was greeted.
     let script = "read hello; kill -INT $PPID; read more";
-    let said = proofmark_in(folder.path(), &few(&["--jobs", "1", "--report", "json=a.json", "--report", "tap=a.tap"], &["--", "sh", "-c", script]), &[]);
+    let said = proofmark_in(
+        folder.path(),
+        &few(
+            &["--jobs", "1", "--report", "json=a.json", "--report", "tap=a.tap"],
+            &["--", "sh", "-c", script],
+        ),
+        &[],
+    );
     assert_eq!(said.code, Some(2), "{}", said.out);
     assert!(said.err.contains("interrupted"), "{}", said.err);
-    let report: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("a.json")).unwrap()).unwrap();
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("a.json")).unwrap()).unwrap();
     assert_eq!(report["interrupted"], true);
     assert!(schema().is_valid(&report));
-    assert!(fs::read_to_string(folder.path().join("a.tap")).unwrap().contains("\nBail out! "), "a run that did not end");
+    assert!(
+        fs::read_to_string(folder.path().join("a.tap")).unwrap().contains("\nBail out! "),
+        "a run that did not end"
+    );
 }

@@ -9,10 +9,19 @@ use indicatif::{ProgressBar, ProgressStyle};
 use proofmark_suite::run::Event;
 use proofmark_suite::verdict::Verdict;
 
+/// Whether a CI keeps the output as a log, even where it offers a terminal.
+pub fn in_ci() -> bool {
+    means_ci(std::env::var("CI").ok().as_deref())
+}
+
+fn means_ci(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !["", "0", "false"].contains(&value))
+}
+
 /// Whether somebody watches: on a terminal that can move its cursor, and nothing says otherwise.
 fn wants_bar(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name| variable(name).is_some_and(|value| !value.is_empty());
-    let ci = variable("CI").is_some_and(|value| !["", "0", "false"].contains(&value.as_str()));
+    let ci = means_ci(variable("CI").as_deref());
     let dumb = variable("TERM").is_none_or(|term| term == "dumb");
     is_terminal && !ci && !set("NO_COLOR") && !dumb
 }
