@@ -16,6 +16,7 @@ use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::choice::Subject;
 use crate::exit::Failed;
+use crate::outputs::Outputs;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
 const PATIENCE_MS: u64 = 10_000;
@@ -90,8 +91,11 @@ pub(crate) struct How {
     pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) known: Known,
+    /// What stdout gets.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
     #[command(flatten)]
     pub(crate) suite: SuiteChoice,
 }
@@ -214,6 +218,8 @@ pub(crate) struct SuiteChoice {
 pub(crate) enum Format {
     Human,
     Json,
+    Junit,
+    Tap,
 }
 
 impl SuiteChoice {
