@@ -195,8 +195,8 @@ class _Server:
                 self._ended.set()
             else:
                 raise ProtocolError(NOT_IMPLEMENTED, f"there is no method `{method}`")
-        except ProtocolError as error:
-            self._refuse(request_id, error)
+        except Exception as error:
+            self._refuse(request_id, protocol_error(error))
 
     def _hello(self, params: dict[str, Any]) -> dict[str, Any]:
         if whole(params.get("protocol")) != PROTOCOL:
