@@ -73,7 +73,7 @@ class Adapter:
     def operation(self, name: str) -> Callable[[H], H]:
         """Registers a handler: a function of session and arguments, plain, async or a generator.
 
-        A plain function runs in a thread of its own and may block. An async one must not.
+        A plain function runs in a thread and may block. An async one must not.
         """
 
         def register(handler: H) -> H:
