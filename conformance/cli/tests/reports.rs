@@ -237,7 +237,8 @@ fn a_subject_gives_github_no_commands(#[case] format: &str) {
 #[test]
 fn a_log_has_no_control_characters() {
     let folder = TempDir::new().unwrap();
-    let script = r"printf '\033[31mred\007\r over\n' >&2; printf '\033]0;title\007\n'; cat >/dev/null";
+    let script =
+        r"printf '\033[31mred\007\r over\n' >&2; printf '\033]0;title\007\n'; cat >/dev/null";
     let args =
         ["run", "--case", "sage.utils/sha256/the-example", "--jobs", "1", "--", "sh", "-c", script];
     let said = proofmark_in(folder.path(), &args, &[]);

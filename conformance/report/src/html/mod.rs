@@ -123,7 +123,7 @@ fn header(report: &Report<'_>) -> Markup {
                     (laws.cases) " inputs each, seed " (laws.seed)
                     @if *laws != usual { " (usual: " (usual.cases) ", seed " (usual.seed) ")" }
                 }
-                dt { "Subject's command" } dd { code { (visible_line(&cut(&report.rerun.subject.trim_start_matches("-- "), 400, 100))) } }
+                dt { "Subject's command" } dd { code { (visible_line(&cut(report.rerun.subject.trim_start_matches("-- "), 400, 100))) } }
             }
         }
     }
