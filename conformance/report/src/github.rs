@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::junit::message;
 use crate::report::Report;
-use crate::text::{cut, visible_line};
+use crate::text::visible_line;
 
 /// GitHub shows so many of each kind in a step, and drops the rest without a word.
 const MOST: usize = 10;
@@ -43,7 +43,7 @@ pub fn annotate(
     write_capped(out, "notice", &notices)
 }
 
-/// One for each requirement that failing cases show first, in the order of the cases.
+/// One for each requirement that failing cases show first, with the first of them.
 fn of_failures<'a>(
     report: &'a Report<'_>,
     counting: bool,
@@ -62,7 +62,6 @@ fn of_failures<'a>(
             count => format!(" (and {} more that show {id})", count - 1),
         };
         let told = message(report, name, failure);
-        let told = cut(&told, 600, 200);
         let command = report.rerun.command(name);
         Annotation {
             file: place(report, &failure.at, is_file),

@@ -11,7 +11,7 @@ use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite,
 
 use crate::failure;
 use crate::report::Report;
-use crate::text::{visible, visible_line};
+use crate::text::{cut, visible, visible_line};
 
 /// Writes the whole report.
 pub fn write(out: &mut dyn io::Write, report: &Report<'_>) -> io::Result<()> {
@@ -113,7 +113,7 @@ pub(crate) fn message(report: &Report<'_>, name: &str, failure: &Failure) -> Str
         ),
         None => visible_line(&failure.told).into_owned(),
     };
-    format!("{promise}{found}")
+    format!("{promise}{}", cut(&found, 600, 200))
 }
 
 /// What no case is to blame for.
