@@ -27,13 +27,17 @@ pub(crate) enum Shown {
     Contracts,
 }
 
-/// Runs the selected cases, reports, and lets `holds` decide.
+/// What is done with a run when it is over and told: writing it down.
+pub(crate) type Keep<'a> = &'a dyn Fn(&Suite, &RunOutcome) -> Result<(), Failed>;
+
+/// Runs the selected cases, reports, and lets `holds` decide. With `keep` the transcripts are kept for it.
 pub(crate) fn drive(
     subject: &SubjectChoice,
     filters: &Filters,
     how: &How,
     shown: Shown,
     holds: impl Fn(&Suite, &RunOutcome, &[ContractResult<'_>]) -> bool,
+    keep: Option<Keep<'_>>,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
     let suite = how.suite.load()?;
@@ -53,6 +57,7 @@ pub(crate) fn drive(
             call: Duration::from_millis(how.timeout),
             ..Patience::default()
         },
+        record: keep.is_some(),
         kill_orphans: true,
         ..RunOptions::default()
     };
@@ -80,6 +85,9 @@ pub(crate) fn drive(
     let exit = standing(found, written)?;
     if let Some(folder) = &how.laws.save_found {
         found::save(folder, &outcome)?;
+    }
+    if let Some(keep) = keep {
+        keep(&suite, &outcome)?;
     }
     if outcome.interrupted { Err(Failed::Interrupted) } else { Ok(exit) }
 }

@@ -1,0 +1,17 @@
+//! Certificates: what a subject was shown to do, as a statement that anybody can check offline.
+//!
+//! A [`statement`] is a function of the suite and the record of a run; nothing in it depends on when or
+//! where it was made. [`dsse`] signs it with a [`key`], and [`badge`] draws it. Nothing here reads or
+//! writes files.
+
+pub mod badge;
+pub mod dsse;
+pub mod key;
+pub mod statement;
+
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
