@@ -4,22 +4,27 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use proofmark_suite::record::{MOST_BYTES, Record, RecordError};
+use proofmark_suite::record::{MOST_BYTES, Record};
 
 use crate::exit::Failed;
 
 /// So many bytes of a certificate or a key are read.
 pub(crate) const MOST_TEXT: u64 = 16 * 1024 * 1024;
 
-/// The bytes of a regular file, at most so many. A folder, a pipe or a device is refused, not waited for.
+/// A regular file. A folder, a pipe or a device is refused, not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
+}
+
+/// The bytes of a file, at most so many.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     let unreadable = |fault| Failed::Unreadable { path: path.to_owned(), fault };
-    let about = fs::metadata(path).map_err(unreadable)?;
-    if !about.is_file() {
-        return Err(unreadable(io::Error::other("it is no regular file")));
-    }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
+    let file = open(path).map_err(unreadable)?;
     file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > most {
         return Err(unreadable(io::Error::other(format!("it is larger than {most} bytes"))));
@@ -35,8 +40,9 @@ pub(crate) fn read_record(path: &Path) -> Result<Record, Failed> {
 
 /// SHA-256 of a file of any size.
 pub(crate) fn digest(path: &Path) -> Result<String, Failed> {
-    // Artifacts are programs and archives; four gigabytes are enough for one.
-    read(path, 4 * 1024 * 1024 * 1024).map(|bytes| proofmark_certificate::sha256(&bytes))
+    open(path)
+        .and_then(proofmark_certificate::sha256_of)
+        .map_err(|fault| Failed::Unreadable { path: path.to_owned(), fault })
 }
 
 /// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`.
@@ -59,12 +65,9 @@ pub(crate) fn may_write(
     }
 }
 
-/// Whether bytes are a record, of whatever suite: one that a later run may replace.
+/// Whether bytes are a record, of whatever suite and version: one that a later run may replace.
 pub(crate) fn is_record(bytes: &[u8]) -> bool {
-    !matches!(
-        Record::parse(bytes),
-        Err(RecordError::Empty | RecordError::NoHeader { .. } | RecordError::CutOff)
-    )
+    bytes.starts_with(b"{\"format\":\"proofmark-transcript/")
 }
 
 /// Writes a file in one piece: a reader sees all of it or what was there before.
