@@ -201,7 +201,16 @@ fn nothing_that_is_not_ours_is_overwritten() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Three parts, merged, are the run that was not divided: the same certificate, the same transcript.
+/// What a certificate says but for the digest of its transcript: the order of appends at the same time is
+/// seen as it was, and need not be the same in two runs.
+fn said(file: &Path) -> Value {
+    let mut statement: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert!(statement["predicate"]["transcript"]["digest"].take().is_object());
+    assert!(statement["subject"][0]["digest"].take().is_object());
+    statement
+}
+
+/// Three parts, merged, are the run that was not divided.
 #[test]
 fn merged_parts_are_the_whole() {
     let folder = TempDir::new().unwrap();
@@ -217,13 +226,8 @@ fn merged_parts_are_the_whole() {
     let (whole, merged, parts) = (at("whole"), at("merged"), at("parts"));
     ends(&[&["certify", "--out", path(&whole)][..], &few, &["reference"]].concat(), 0, "wrote");
     ends(&["merge", path(&parts), "--out", path(&merged)], 0, "wrote the certificate");
-    for name in ["certificate.json", "transcript.jsonl"] {
-        assert_eq!(
-            fs::read(whole.join(name)).unwrap(),
-            fs::read(merged.join(name)).unwrap(),
-            "{name}"
-        );
-    }
+    assert_eq!(said(&whole.join("certificate.json")), said(&merged.join("certificate.json")));
+    ends(&["verify", path(&merged.join("certificate.json"))], 0, "genuine");
     let part = |contract: &str| at(&format!("parts/{contract}.jsonl"));
     let (one, two) = (part(contracts[0]), part(contracts[1]));
     ends(&["merge", path(&parts), path(&one)], 2, "a shard twice?");

@@ -7,7 +7,7 @@ mod common;
 use std::time::Duration;
 
 use common::{PROOFMARK, embedded_suite, reference};
-use proofmark_adversaries::{Adversary, Kind};
+use proofmark_adversaries::Adversary;
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::law::LawOptions;
@@ -71,23 +71,32 @@ fn comes_out_the_same(suite: &Suite, outcome: &RunOutcome, who: &str) {
 }
 
 #[test]
-fn the_reference_comes_out_the_same_and_twice_as_the_same_bytes() {
+fn the_reference_comes_out_the_same() {
     let suite = embedded_suite();
     let outcome = played(&suite, suite.cases.iter().collect(), &reference());
     assert!(outcome.all_passed());
     comes_out_the_same(&suite, &outcome, "reference");
-    let first = Record::of(&outcome, &suite, None).to_bytes();
-    let again = played(&suite, suite.cases.iter().rev().collect(), &reference());
-    assert_eq!(Record::of(&again, &suite, None).to_bytes(), first);
 }
 
-/// Every saboteur, on the cases of the contracts that it breaks something of.
+/// Where a contract leaves nothing open, two runs are the same bytes. The chronicle leaves the order of
+/// appends at the same time open, and the name of a lock's holder: those are seen as they were.
+#[test]
+fn two_runs_are_the_same_bytes() {
+    let suite = embedded_suite();
+    let cases = || suite.cases.iter().filter(|case| case.contract != "sage.chronicle");
+    let first = played(&suite, cases().collect(), &reference());
+    let again = played(&suite, cases().rev().collect(), &reference());
+    let bytes = |outcome| Record::of(outcome, &suite, None).to_bytes();
+    assert!(bytes(&first) == bytes(&again));
+}
+
+/// Every saboteur, on the cases that show what it breaks, and on some others.
 #[test]
 fn every_saboteur_comes_out_the_same() {
     let suite = embedded_suite();
     let names: Vec<(&Adversary, &[&str])> = proofmark_adversaries::saboteurs().collect();
     for (saboteur, breaks) in names {
-        // All that show a broken promise fail somehow; a third of the others is enough to see.
+        // All that show the broken promise, and some of the others.
         let picked = |case: &&Case| {
             case.shows.iter().any(|id| breaks.contains(&id.as_str()))
                 || Shard::all(12).next().is_some_and(|shard| shard.picks(case))
@@ -99,31 +108,38 @@ fn every_saboteur_comes_out_the_same() {
     }
 }
 
-/// Crashes, floods, garbage, silence: the fault is in the record.
-#[test]
-fn hostile_subjects_come_out_the_same() {
+/// Crashes, garbage, silence, answers that are none: the fault is in the record, under its own name.
+#[rstest]
+#[case("exits-at-once", "exited")]
+#[case("exits-on-call", "exited")]
+#[case("prints-garbage", "garbage")]
+#[case("garbage-on-call", "garbage")]
+#[case("half-a-line", "half-a-line")]
+#[case("unknown-id", "unknown-id")]
+#[case("answers-twice", "answered-twice")]
+#[case("closes-stdout", "closed-stdout")]
+#[case("asks-without-end", "flooded")]
+#[case("other-version", "wrong-version")]
+#[case("never-answers", "no-answer")]
+#[case("never-opens", "no-answer")]
+#[case("no-reply", "bad-answer")]
+#[case("implements-nothing", "not-implemented")]
+#[case("echoes", "difference")]
+#[case("crashes-on-the-seventh-call", "exited")]
+fn hostile_subjects_come_out_the_same(#[case] name: &str, #[case] code: &str) {
     let suite = embedded_suite();
-    let hostile = proofmark_adversaries::all()
-        .filter(|one| matches!(one.kind, Kind::Hostile | Kind::Null) && !one.slow);
-    let mut codes = std::collections::BTreeSet::new();
-    for one in hostile {
-        let few = |case: &&Case| Shard::all(40).next().is_some_and(|shard| shard.picks(case));
-        let laws = suite.cases.iter().filter(|case| case.id().starts_with("laws/")).take(2);
-        let mut cases: Vec<&Case> = suite.cases.iter().filter(few).chain(laws).collect();
-        cases.sort_by(|a, b| a.name.cmp(&b.name));
-        cases.dedup_by(|a, b| a.name == b.name);
-        let outcome = played(&suite, cases, &adversary(one.name));
-        comes_out_the_same(&suite, &outcome, one.name);
-        codes.extend(outcome.faults.iter().map(|fault| fault.code().to_owned()));
-        codes.extend(outcome.results.iter().filter_map(|result| match &result.verdict {
-            Verdict::Failed { failure } => Some(failure.reason.clone()),
-            _ => None,
-        }));
-    }
-    for code in ["exited", "garbage", "answered-twice", "adapter-error", "bad-answer", "difference"]
-    {
-        assert!(codes.contains(code), "no subject with `{code}` in {codes:?}");
-    }
+    let few = |case: &&Case| Shard::all(150).next().is_some_and(|shard| shard.picks(case));
+    let law = suite.cases.iter().find(|case| case.id().starts_with("laws/"));
+    let mut cases: Vec<&Case> = suite.cases.iter().filter(few).chain(law).collect();
+    cases.dedup_by(|a, b| a.name == b.name);
+    let outcome = played(&suite, cases, &adversary(name));
+    comes_out_the_same(&suite, &outcome, name);
+    let reasons = outcome.results.iter().filter_map(|result| match &result.verdict {
+        Verdict::Failed { failure } => Some(failure.reason.as_str()),
+        _ => None,
+    });
+    let codes: Vec<&str> = outcome.faults.iter().map(|fault| fault.code()).chain(reasons).collect();
+    assert!(codes.contains(&code), "{codes:?}");
 }
 
 fn small(suite: &Suite) -> Record {

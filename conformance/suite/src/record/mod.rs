@@ -3,9 +3,10 @@
 //!
 //! One JSON object a line: a header, then each case in name order with what was seen of it. Lines, so
 //! that a record can be searched and compared with everyday tools, and one case can be read without the
-//! others. There is one way to write a record, and reading accepts no other: two runs of the same
-//! subject and suite give the same bytes. What differs between two such runs is not in it: no times, no
-//! paths of workspaces, nothing of stderr; members of a subject's objects stand in the order of their names.
+//! others. There is one way to write a record, and reading accepts no other: two runs in which the subject
+//! did the same give the same bytes. No times, no paths of workspaces and nothing of stderr are in it;
+//! members of a subject's objects stand in the order of their names. What a contract leaves open, such as
+//! the order of appends at the same time, is recorded as it was seen.
 
 mod lines;
 mod merge;
