@@ -2,12 +2,15 @@
 
 use std::io::Write;
 
+use proofmark_certificate::statement::holds;
 use proofmark_suite::Suite;
+use proofmark_suite::record::Record;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
-use crate::drive::{Shown, drive};
+use crate::drive::{Keep, Shown, drive};
 use crate::exit::{Exit, Failed};
+use crate::issue::Issue;
 use crate::options::{Filters, How};
 
 /// Certify a subject: the built-in reference, or any command after `--`.
@@ -22,6 +25,8 @@ pub(crate) struct CertifyArgs {
     contract: Vec<String>,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    issue: Issue,
 }
 
 /// Writes the verdicts to `out`. Holds when something is claimed and all that is claimed is certified.
@@ -29,18 +34,27 @@ pub(crate) fn certify(args: &CertifyArgs, out: &mut dyn Write) -> Result<Exit, F
     if !args.subject.is_given() {
         return Err(Failed::Usage("say what to certify: `proofmark certify reference`, or a command after `--`, such as `proofmark certify -- node my-adapter.mjs`".to_owned()));
     }
-    let holds = |suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>]| {
-        let asked = !args.contract.is_empty();
-        let mut claimed = contracts.iter().filter(|contract| contract.claimed || asked).peekable();
-        let unknown = !asked && !outcome.unknown_contracts(suite).is_empty();
-        !unknown && claimed.peek().is_some() && claimed.all(|contract| contract.certified)
+    let decided = |suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>]| {
+        holds(suite, outcome, contracts, &args.contract)
     };
+    let ready = args.issue.ready(&args.contract)?;
+    let keep = |suite: &Suite, outcome: &RunOutcome| {
+        let Some(ready) = ready.as_ref().filter(|_| !outcome.interrupted) else { return Ok(()) };
+        let certified = ready.issue(suite, &Record::of(outcome, suite, None))?;
+        if certified == decided(suite, outcome, &outcome.judge(suite)) {
+            Ok(())
+        } else {
+            Err(Failed::Disagrees)
+        }
+    };
+    let keep: Option<Keep<'_>> = if ready.is_some() { Some(&keep) } else { None };
     drive(
         &args.subject,
         &Filters::of_contracts(&args.contract),
         &args.how,
         Shown::Contracts,
-        holds,
+        decided,
+        keep,
         out,
     )
 }

@@ -9,7 +9,7 @@ use proofmark_report::progress::Progress;
 use proofmark_report::text::visible_line;
 use proofmark_report::{Aim, Report, failures, summary};
 use proofmark_suite::Suite;
-use proofmark_suite::run::{Cancel, Event, run as run_cases};
+use proofmark_suite::run::{Cancel, Event, RunOptions, run as run_cases};
 use proofmark_suite::select::SelectError;
 use proofmark_suite::verdict::{CaseResult, ContractResult, RunOutcome};
 
@@ -31,13 +31,17 @@ pub(crate) enum Shown {
     Contracts,
 }
 
-/// Runs the selected cases, reports, and lets `holds` decide.
+/// What is done with a run when it is over and told: writing it down.
+pub(crate) type Keep<'a> = &'a dyn Fn(&Suite, &RunOutcome) -> Result<(), Failed>;
+
+/// Runs the selected cases, reports, and lets `holds` decide. With `keep` the transcripts are kept for it.
 pub(crate) fn drive(
     subject: &SubjectChoice,
     filters: &Filters,
     how: &How,
     shown: Shown,
     holds: impl Fn(&Suite, &RunOutcome, &[ContractResult<'_>]) -> bool,
+    keep: Option<Keep<'_>>,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
     let subject = subject.resolve()?;
@@ -56,7 +60,7 @@ pub(crate) fn drive(
     }
     let count = cases.len();
     let parts = parts(&subject, &suite, cases)?;
-    let options = how.run_options(&subject);
+    let options = RunOptions { record: keep.is_some(), ..how.run_options(&subject) };
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
 
@@ -112,7 +116,8 @@ pub(crate) fn drive(
     let exit = standing(found, written);
     let folder = how.laws.save_found.as_ref();
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
-    let exit = with_reports(exit, reported.and(saved))?;
+    let kept = keep.map_or(Ok(()), |keep| keep(&suite, &outcome));
+    let exit = with_reports(exit, reported.and(saved).and(kept))?;
     if outcome.interrupted && !outcome.stopped { Err(Failed::Interrupted) } else { Ok(exit) }
 }
 

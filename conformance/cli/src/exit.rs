@@ -4,7 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use proofmark_certificate::key::KeyError;
+use proofmark_certificate::statement::StatementError;
 use proofmark_selftest::SelftestError;
+use proofmark_suite::record::{MergeError, RecordError};
 use proofmark_suite::run::RunError;
 use proofmark_suite::select::SelectError;
 use proofmark_suite::{Problem, SourceError};
@@ -53,6 +56,22 @@ pub(crate) enum Failed {
     NotSaved { path: PathBuf, fault: io::Error },
     #[error("the report cannot be written to `{}`: {fault}", path.display())]
     NoReport { path: PathBuf, fault: io::Error },
+    #[error("`{}` cannot be read: {fault}", path.display())]
+    Unreadable { path: PathBuf, fault: io::Error },
+    #[error("`{}` is not the transcript of a run of this suite: {fault}", path.display())]
+    BadRecord { path: PathBuf, fault: RecordError },
+    #[error("`{}` is no certificate: {fault}", path.display())]
+    NoCertificate { path: PathBuf, fault: String },
+    #[error("`{}` is not the key that is needed: {fault}", path.display())]
+    BadKey { path: PathBuf, fault: KeyError },
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    #[error("no certificate can be issued: {0}")]
+    Statement(#[from] StatementError),
+    #[error(
+        "judged again from its transcript, the run comes out otherwise; that is a fault of proofmark"
+    )]
+    Disagrees,
     #[error("interrupted; what had been found out is above")]
     Interrupted,
     #[error("the output cannot be written: {0}")]

@@ -1,5 +1,6 @@
 //! `proofmark`: certifies any implementation of a set of contracts. One file per subcommand.
 
+mod badge;
 mod certify;
 mod choice;
 mod doctor;
@@ -8,19 +9,25 @@ mod exit;
 mod found;
 mod guide;
 mod init;
+mod issue;
+mod keep;
+mod keygen;
 mod lint;
 mod list;
 mod manifest;
 mod memory;
+mod merge;
 mod options;
 mod outputs;
 mod parts;
+mod replay;
 mod run;
 mod schema;
 mod selftest;
 mod show;
 mod subject;
 mod vendored;
+mod verify;
 mod watch;
 
 use std::io::Write;
@@ -44,6 +51,11 @@ struct Arguments {
 enum Command {
     Certify(certify::CertifyArgs),
     Run(run::RunArgs),
+    Verify(verify::VerifyArgs),
+    Merge(merge::MergeArgs),
+    Replay(replay::ReplayArgs),
+    Badge(badge::BadgeArgs),
+    Keygen(keygen::KeygenArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
@@ -65,6 +77,11 @@ fn main() -> ExitCode {
     let outcome = match &arguments.command {
         Command::Certify(args) => certify::certify(args, &mut out),
         Command::Run(args) => run::run(args, &mut out),
+        Command::Verify(args) => verify::verify(args, &mut out),
+        Command::Merge(args) => merge::merge(args, &mut out),
+        Command::Replay(args) => exit::to_the_end(replay::replay(args, &mut out)),
+        Command::Badge(args) => badge::badge(args, &mut out),
+        Command::Keygen(args) => keygen::keygen(args, &mut out),
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),

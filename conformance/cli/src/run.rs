@@ -1,13 +1,16 @@
 //! `proofmark run`: some or all cases, and what came of them.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use proofmark_suite::Suite;
+use proofmark_suite::record::Record;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
 use crate::drive::{Shown, drive};
 use crate::exit::{Exit, Failed};
+use crate::keep;
 use crate::options::{Filters, How};
 
 /// Run cases against a subject: the built-in reference, or any command after `--`.
@@ -19,10 +22,22 @@ pub(crate) struct RunArgs {
     pub(crate) filters: Filters,
     #[command(flatten)]
     pub(crate) how: How,
+    /// Write what was seen of every case to this file, for `merge`, `replay` and `verify`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 /// Writes the report to `out`; progress goes to stderr.
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let holds = |_: &Suite, outcome: &RunOutcome, _: &[ContractResult<'_>]| outcome.all_passed();
-    drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, out)
+    let Some(path) = &args.record else {
+        return drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, None, out);
+    };
+    // Before the run: a file that must not be overwritten should not cost one.
+    keep::may_write(path, false, keep::is_record)?;
+    let keep = |suite: &Suite, outcome: &RunOutcome| {
+        let part = args.filters.partition.map(|partition| partition.to_string());
+        keep::write_record(path, &Record::of(outcome, suite, part.as_deref()))
+    };
+    drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, Some(&keep), out)
 }

@@ -2,33 +2,96 @@
 
 use std::borrow::Cow;
 
+use proofmark_fakes::host::Host;
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
 
 use crate::case::{Action, CallStep, Case, Step};
 use crate::files;
+use crate::law::{Law, LawOptions};
 use crate::outcome::{
     asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of,
 };
 use crate::saved::Saved;
+use crate::subject::Fault;
 use crate::subject::connection::Ask;
-use crate::transcript::{Answered, Ending, Seen, Transcript};
+use crate::transcript::{Answered, Ending, Seen, Stopped, Transcript, When};
 use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
 
 /// Judges a case again by what was seen of it.
 pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
     let mut judge = Judge::new(case);
-    let judged = case
+    let next = case.steps.get(transcript.steps.len());
+    let mut judged = case
         .steps
         .iter()
         .zip(&transcript.steps)
-        .try_for_each(|(step, seen)| judge.step(step, seen))
-        .and_then(|()| judge.missing(transcript.steps.len()))
-        .and_then(|()| judge.end(&transcript.end));
-    match judged {
+        .try_for_each(|(step, seen)| judge.step(step, seen));
+    match &transcript.stopped {
+        Some(Stopped::Fault { fault, when, asks }) => {
+            let step = next.filter(|_| *when == When::Step);
+            return Verdict::Failed { failure: judge.faulted(step, fault, asks) };
+        }
+        Some(Stopped::Refused(error)) => {
+            judged = judged.and_then(|()| Err(refused_open(case, error)));
+        }
+        None => {
+            judged = judged.and_then(|()| next.map_or(Ok(()), |step| Err(judge.unseen(step))));
+        }
+    }
+    // Also when it failed before: what was called at the end is part of the story.
+    let ended = judge.end(&transcript.end);
+    match judged.and(ended) {
         Ok(()) => Verdict::Passed,
         Err(failure) => Verdict::Failed { failure: judge.explained(failure) },
     }
+}
+
+/// The same of a law: the inputs are made again, and each is judged.
+pub fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcript) -> Verdict {
+    if let Some(Stopped::Fault { fault, .. }) = &transcript.stopped {
+        let failure = Failure::new(fault.code(), fault.to_string(), &case.at);
+        return Verdict::Failed { failure: Box::new(failure) };
+    }
+    let mut tried = 0;
+    for (mut input, attempt) in law.inputs(options).zip(&transcript.tries) {
+        input.walk(&attempt.path);
+        let input = input.current();
+        let judged = law.example(&input).map(|example| judge(&example, &attempt.transcript));
+        match judged {
+            // The smallest input that fails is no witness of the one that it was made from.
+            Ok(Verdict::Passed) if attempt.path.is_empty() => tried += 1,
+            Ok(Verdict::Passed | Verdict::NotExercised { .. }) => break,
+            Ok(Verdict::Failed { failure }) => {
+                return Verdict::Failed { failure: law.broken_by(case, &input, failure) };
+            }
+            Err(told) => {
+                let failure = Box::new(Failure::new("broken-law", told, &case.at));
+                return Verdict::Failed { failure: law.broken_by(case, &input, failure) };
+            }
+        }
+    }
+    if tried < options.cases {
+        return Verdict::Failed { failure: too_few_inputs(case, tried, options) };
+    }
+    Verdict::Passed
+}
+
+/// A law of which not every input was seen does not hold.
+pub(crate) fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failure> {
+    let told = format!("the law was tried with {tried} inputs of {}", options.cases);
+    Box::new(Failure::new("incomplete", told, &case.at))
+}
+
+/// The adapter refused `open`.
+pub(crate) fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
+    let told = format!("the adapter refused `open`: {error}");
+    Box::new(Failure::new("adapter-error", told, &case.at))
+}
+
+/// The case's fakes cannot be made from their scripts.
+pub(crate) fn broken_fakes(case: &Case, message: String) -> Box<Failure> {
+    Box::new(Failure::new("fakes", message, &case.at))
 }
 
 /// The judgement of one case, step by step. The first difference ends it.
@@ -94,14 +157,34 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Steps of which nothing was seen did not take place, and that is no pass.
-    fn missing(&self, seen: usize) -> Result<(), Box<Failure>> {
-        match self.case.steps.get(seen) {
-            Some(step) => {
-                Err(Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())))
-            }
-            None => Ok(()),
+    /// A step of which nothing was seen did not take place, and that is no pass.
+    fn unseen(&self, step: &'a Step) -> Box<Failure> {
+        if let (false, Err(told)) = (step.calls().is_empty(), Host::new(&self.case.given.fakes)) {
+            return broken_fakes(self.case, told);
         }
+        let mut calls = step.calls().iter();
+        match calls.find_map(|call| self.args(step, call).err()) {
+            Some(failure) => failure,
+            None => Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())),
+        }
+    }
+
+    /// A process faulted at this step, or at none.
+    pub(crate) fn faulted(
+        &mut self,
+        step: Option<&Step>,
+        fault: &Fault,
+        asks: &[Ask],
+    ) -> Box<Failure> {
+        self.asks.extend(asks.iter().cloned());
+        let mut failure = Box::new(match step {
+            Some(step) => at_step(step, fault.code(), fault.to_string()),
+            None => Failure::new(fault.code(), fault.to_string(), &self.case.at),
+        });
+        if let Some(Action::Call(call)) = step.map(|step| &step.action) {
+            failure.call = Some(seen_call(call));
+        }
+        self.explained(failure)
     }
 
     fn call(
@@ -135,11 +218,16 @@ impl<'a> Judge<'a> {
         };
         let outcome = || json!({ kind.word(): bounded_copy(value) });
         self.asks.extend(answer.asks.iter().cloned());
-        if let Some(difference) = differs(&call.expect, kind, value, &self.saved) {
+        if differs(&call.expect, kind, value, &self.saved).is_some() {
+            // With keys in order: a subject may give them in another one each time.
+            let mut value = value.clone();
+            value.sort_all_objects();
+            let difference = differs(&call.expect, kind, &value, &self.saved);
+            let outcome = || json!({ kind.word(): bounded_copy(&value) });
             return Err(Box::new(Failure {
                 expected: Some(bounded(expectation(&call.expect))),
                 got: Some(outcome()),
-                difference: Some(difference),
+                difference,
                 ..of_call("difference", "the outcome is not as expected".to_owned())
             }));
         }
@@ -182,16 +270,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes calls of fakes that came when a process faulted.
-    pub(crate) fn note_asks(&mut self, asks: Vec<Ask>) {
-        self.asks.extend(asks);
-    }
-
     /// Adds what happened before.
     pub(crate) fn explained(&self, mut failure: Box<Failure>) -> Box<Failure> {
-        let exchange = |(call, outcome): &(&CallStep, Value)| Exchange {
-            call: seen_call(call),
-            outcome: outcome.clone(),
+        let exchange = |(call, outcome): &(&CallStep, Value)| {
+            let mut outcome = outcome.clone();
+            outcome.sort_all_objects();
+            Exchange { call: seen_call(call), outcome }
         };
         failure.transcript = self.exchanges.iter().map(exchange).collect();
         failure.asks = self.asks.iter().take(SHOWN_ASKS).cloned().collect();

@@ -19,6 +19,7 @@ mod load;
 pub mod matcher;
 mod outcome;
 mod problem;
+pub mod record;
 pub mod run;
 pub mod saved;
 pub mod select;

@@ -147,6 +147,9 @@ pub(crate) fn bounded_copy(value: &Value) -> Value {
 }
 
 fn cut(value: &Value) -> Value {
+    // With keys in order: a subject may give them in another one each time.
+    let mut value = value.clone();
+    value.sort_all_objects();
     let text = value.to_string();
     let head: String = text.chars().take(MOST / 4).collect();
     Value::from(format!("{head}… ({} bytes in all)", text.len()))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proofmark_protocol::HelloReply;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::known::KnownProblem;
@@ -54,7 +54,7 @@ pub enum Verdict {
 }
 
 /// Why a case did not run. What is claimed and not exercised is not certified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotExercised {
     NotClaimed,

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use proptest::strategy::{BoxedStrategy, Strategy as _, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +21,7 @@ use crate::case::{Case, CaseKind, Given, Origin};
 use crate::ledger::Contract;
 use crate::load::fixture;
 use crate::problem::Location;
+use crate::verdict::Failure;
 
 /// The topic that laws stand under.
 const TOPIC: &str = "laws";
@@ -41,7 +43,8 @@ pub struct Law {
 }
 
 /// How laws are tried.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LawOptions {
     pub seed: u64,
     /// So many inputs for each law.
@@ -67,6 +70,13 @@ impl Input {
     /// Makes it smaller. Without effect if it cannot be.
     pub(crate) fn simplify(&mut self) -> bool {
         self.0.simplify()
+    }
+
+    /// Goes the way that [`crate::transcript::Try::path`] tells.
+    pub(crate) fn walk(&mut self, path: &str) {
+        for step in path.bytes() {
+            let _moved = if step == b's' { self.simplify() } else { self.complicate() };
+        }
     }
 
     /// Takes back part of the last simplification.
@@ -117,6 +127,26 @@ impl Law {
         };
         let mut cases = read.map_err(problem)?;
         cases.pop().ok_or_else(|| "a law made no case".to_owned())
+    }
+
+    /// The failure of an input as the law's own.
+    pub(crate) fn broken_by(
+        &self,
+        case: &Case,
+        input: &Value,
+        mut failure: Box<Failure>,
+    ) -> Box<Failure> {
+        failure.at = case.at.to_string();
+        failure.found = Some(self.fixture(input));
+        failure
+    }
+
+    /// The case that a run makes of its input of this number, from 0, after it was made smaller on this
+    /// [path](crate::transcript::Try::path).
+    pub fn example_at(&self, options: LawOptions, number: usize, path: &str) -> Option<Case> {
+        let mut input = self.inputs(options).nth(number)?;
+        input.walk(path);
+        self.example(&input.current()).ok()
     }
 
     /// What a run with these options tries, each as a fixture file.

@@ -12,7 +12,7 @@ use crate::case::{Case, CaseKind};
 use crate::law::Law;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
-use crate::verdict::{Failure, Verdict};
+use crate::verdict::Verdict;
 
 /// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
 /// One answer is enough to try every case to the end: giving up must not depend on their order.
@@ -49,22 +49,22 @@ impl<'a> Worker<'a> {
                 false
             }
             Err(faulted) => {
-                let failure = self.blamed(faulted, &connection).await;
-                let failure = match case.kind {
+                let played = self.blamed(faulted, &connection).await;
+                let played = match case.kind {
                     CaseKind::Law(law) if self.run.options.laws.shrink => {
-                        self.shrink(case, law, failure).await
+                        self.shrink(case, law, played).await
                     }
-                    _ => failure,
+                    _ => played,
                 };
-                self.decide(case, Played::without(Verdict::Failed { failure }));
+                self.decide(case, played);
                 true
             }
         }
     }
 
     /// The failure of a case that ran alone on a process that faulted. The process is ended.
-    async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Box<Failure> {
-        let Faulted { fault, mut failure, connection } = faulted;
+    async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Played {
+        let Faulted { fault, mut failure, mut transcript, connection } = faulted;
         let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
         let fault = faulty.refine(fault).await;
         failure.reason = fault.code().to_owned();
@@ -73,11 +73,12 @@ impl<'a> Worker<'a> {
         faulty.kill().await;
         self.note_silence(&fault, &failure.stderr);
         shared.kill().await;
-        failure
+        transcript.refine(&fault);
+        Played { verdict: Verdict::Failed { failure }, transcript: *transcript }
     }
 
     /// A law that makes its process fault: looks for the smallest such input, each in a fresh process.
-    async fn shrink(&self, case: &Case, law: &Law, failure: Box<Failure>) -> Box<Failure> {
+    async fn shrink(&self, case: &Case, law: &Law, found: Played) -> Played {
         let left = Cell::new(FAULTS_WHILE_SHRINKING);
         let play = async |example: &Case| {
             if left.get() == 0 {
@@ -97,14 +98,13 @@ impl<'a> Worker<'a> {
                 Err(faulted) => {
                     let silent = matches!(faulted.fault, Fault::NoAnswer { .. });
                     left.set(if silent { 0 } else { left.get() - 1 });
-                    let failure = self.blamed(faulted, &connection).await;
-                    Ok(Played::without(Verdict::Failed { failure }))
+                    Ok(self.blamed(faulted, &connection).await)
                 }
             }
         };
         match try_law(case, law, self.run.options.laws, play).await {
-            Ok(Played { verdict: Verdict::Failed { failure }, .. }) => failure,
-            _ => failure,
+            Ok(smallest @ Played { verdict: Verdict::Failed { .. }, .. }) => smallest,
+            _ => found,
         }
     }
 

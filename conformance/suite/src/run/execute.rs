@@ -15,12 +15,12 @@ use serde_json::Value;
 
 use crate::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
 use crate::files;
-use crate::judge::{Judge, at_step, seen_call};
+use crate::judge::{Judge, broken_fakes, refused_open};
 use crate::ledger::Contract;
 use crate::outcome::each_string;
 use crate::subject::Fault;
 use crate::subject::connection::{Ask, Connection, SessionHost};
-use crate::transcript::{Answered, Ending, Seen, Transcript};
+use crate::transcript::{Answered, Ending, FileSeen, Seen, Stopped, Transcript, When};
 use crate::verdict::{Failure, NotExercised, Verdict};
 
 /// Where a case gets a process from, and gives it back to.
@@ -39,6 +39,8 @@ pub(super) struct Faulted {
     pub(super) fault: Fault,
     /// The failure that it is if the case is to blame.
     pub(super) failure: Box<Failure>,
+    /// What was seen until then.
+    pub(super) transcript: Box<Transcript>,
     /// The process that faulted; none if it could not be started.
     pub(super) connection: Option<Rc<Connection>>,
 }
@@ -100,7 +102,12 @@ pub(super) async fn execute<P: Processes>(
                 judged
             }
             Err(Stop::Failure(failure)) => Err(failure),
-            Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step))),
+            Err(Stop::Refused(error)) => {
+                let failure = refused_open(case, &error);
+                transcript.stopped = Some(Stopped::Refused(error));
+                Err(failure)
+            }
+            Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step), transcript)),
             Err(Stop::NoWorkspace(fault)) => return Ok(no_workspace(&fault)),
         };
         if let Err(failure) = judged {
@@ -110,7 +117,7 @@ pub(super) async fn execute<P: Processes>(
     }
     let end = match stage.close().await {
         Ok(end) => end,
-        Err(fault) => return Err(stage.faulted(fault, None)),
+        Err(fault) => return Err(stage.faulted(fault, None, transcript)),
     };
     let ended = stage.judge.end(&end);
     transcript.end = end;
@@ -141,6 +148,8 @@ fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, SageError
 /// Why a case ends early.
 enum Stop {
     Failure(Box<Failure>),
+    /// The adapter refused `open`.
+    Refused(RpcError),
     Fault(Fault),
     /// The harness could not write a file.
     NoWorkspace(SageError),
@@ -228,7 +237,15 @@ impl<'a, P: Processes> Stage<'a, P> {
                 Ok(Seen::Nothing)
             }
             Action::Leaves(expected) => Ok(Seen::Files(match &self.workspace {
-                Some(workspace) => files::look(workspace, expected),
+                Some(workspace) => {
+                    let mut found = files::look(workspace, expected);
+                    for file in found.values_mut() {
+                        if let FileSeen::Text(told) | FileSeen::Other(told) = file {
+                            self.hide_in_text(told);
+                        }
+                    }
+                    found
+                }
                 None => BTreeMap::new(),
             })),
         }
@@ -242,7 +259,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         let connection = self.member(place.0).await?;
         let given = &self.case.given;
         let fakes = Host::new(&given.fakes)
-            .map_err(|message| Stop::Failure(self.refused("fakes", message)))?;
+            .map_err(|message| Stop::Failure(broken_fakes(self.case, message)))?;
         let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
         let session = self.session_at(place);
         let open = Open {
@@ -261,8 +278,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             Ok(_) => Ok(()),
             Err(mut error) => {
                 self.hide_in_error(&mut error);
-                let told = format!("the adapter refused `open`: {error}");
-                Err(Stop::Failure(self.refused("adapter-error", told)))
+                Err(Stop::Refused(error))
             }
         }
     }
@@ -308,7 +324,10 @@ impl<'a, P: Processes> Stage<'a, P> {
     fn take_asks(&self, place: Place<'a>) -> Vec<Ask> {
         let mut asks = std::mem::take(&mut *self.seats[&place].asks.borrow_mut());
         for ask in &mut asks {
-            self.hide_workspace(&mut ask.args);
+            for value in [&mut ask.args, &mut ask.answer] {
+                self.hide_workspace(value);
+                value.sort_all_objects();
+            }
         }
         asks
     }
@@ -324,32 +343,29 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// What is known when a process faults. Its sessions are lost: a late word of them counts no more.
-    fn faulted(&mut self, fault: Fault, step: Option<&Step>) -> Faulted {
+    fn faulted(
+        &mut self,
+        mut fault: Fault,
+        step: Option<&Step>,
+        mut transcript: Transcript,
+    ) -> Faulted {
+        fault.each_text(&|told| self.hide_in_text(told));
         let dead = self.crew.values().find(|member| !member.connection.is_alive());
         let connection = match dead {
             Some(member) => Some(Rc::clone(&member.connection)),
             None => step.and_then(|step| self.process_of(step)),
         };
         let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
+        let mut asks = Vec::new();
         for place in places {
-            self.judge.note_asks(self.take_asks(place));
+            asks.append(&mut self.take_asks(place));
             self.leave(place);
         }
-        let mut failure = match step {
-            Some(step) => Box::new(at_step(step, fault.code(), fault.to_string())),
-            None => self.refused(fault.code(), fault.to_string()),
-        };
-        if let Some(Action::Call(call)) = step.map(|step| &step.action) {
-            failure.call = Some(seen_call(call));
-        }
-        let mut failure = self.judge.explained(failure);
+        let mut failure = self.judge.faulted(step, &fault, &asks);
         failure.stderr = connection.as_ref().map(|process| process.stderr()).unwrap_or_default();
-        Faulted { fault, failure, connection }
-    }
-
-    /// A failure of the case as a whole.
-    fn refused(&self, reason: &str, told: String) -> Box<Failure> {
-        Box::new(Failure::new(reason, told, &self.case.at))
+        let when = if step.is_some() { When::Step } else { When::Close };
+        transcript.stopped = Some(Stopped::Fault { fault: fault.clone(), when, asks });
+        Faulted { fault, failure, transcript: Box::new(transcript), connection }
     }
 
     fn leave(&mut self, place: Place<'a>) {
@@ -385,6 +401,15 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
+    fn hide_in_text(&self, text: &mut String) {
+        if let Some(workspace) = &self.workspace {
+            let root = workspace.root().to_string_lossy();
+            if text.contains(&*root) {
+                *text = text.replace(&*root, HIDDEN);
+            }
+        }
+    }
+
     /// An earlier answer goes back to the subject as it came.
     fn show_workspace(&self, value: &mut Value) {
         if let Some(workspace) = &self.workspace {
@@ -393,9 +418,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     fn hide_in_error(&self, error: &mut RpcError) {
-        let mut message = Value::from(std::mem::take(&mut error.message));
-        self.hide_workspace(&mut message);
-        error.message = message.as_str().unwrap_or_default().to_owned();
+        self.hide_in_text(&mut error.message);
         if let Some(data) = &mut error.data {
             self.hide_workspace(data);
         }

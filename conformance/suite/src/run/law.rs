@@ -2,11 +2,13 @@
 
 use super::execute::{Faulted, Played};
 use crate::case::Case;
+use crate::judge::too_few_inputs;
 use crate::law::{Input, Law, LawOptions};
+use crate::transcript::{Transcript, Try};
 use crate::verdict::{Failure, Verdict};
 
 /// So many smaller inputs are tried.
-const MOST_SHRINKS: usize = 1000;
+pub(crate) const MOST_SHRINKS: usize = 1000;
 
 /// Tries the law with every input of its run; the first that fails is made as small as it gets.
 pub(super) async fn try_law(
@@ -15,78 +17,101 @@ pub(super) async fn try_law(
     options: LawOptions,
     play: impl AsyncFn(&Case) -> Result<Played, Faulted>,
 ) -> Result<Played, Faulted> {
+    let mut tries = Vec::new();
     let mut tried = 0;
-    for input in law.inputs(options) {
-        let verdict = attempt(case, law, &input, &play).await?;
-        match verdict {
-            Verdict::Passed => tried += 1,
-            Verdict::NotExercised { .. } => return Ok(Played::without(verdict)),
-            Verdict::Failed { mut failure } => {
-                if options.shrink {
-                    failure = smallest(case, law, input, failure, &play).await?;
+    for mut input in law.inputs(options) {
+        let mut path = String::new();
+        let played = match attempt(case, law, &input, &play).await {
+            Ok(Played { verdict: Verdict::Failed { failure }, transcript }) if options.shrink => {
+                let first = (failure, Try { path: String::new(), transcript });
+                smallest(case, law, &mut input, first, &mut path, &play).await
+            }
+            Ok(Played { verdict, transcript }) => {
+                Ok((verdict, Try { path: String::new(), transcript }))
+            }
+            Err(faulted) => Err(faulted),
+        };
+        match played {
+            Ok((verdict, last)) => {
+                tries.push(last);
+                if verdict != Verdict::Passed {
+                    return Ok(Played { verdict, transcript: of(tries) });
                 }
-                return Ok(Played::without(Verdict::Failed { failure }));
+                tried += 1;
+            }
+            Err(mut faulted) => {
+                tries.push(Try { path, transcript: *faulted.transcript });
+                faulted.transcript = Box::new(of(tries));
+                return Err(faulted);
             }
         }
     }
     if tried < options.cases {
-        let told = format!("the law was tried with {tried} inputs of {}", options.cases);
-        let failure = Box::new(Failure::new("incomplete", told, &case.at));
-        return Ok(Played::without(Verdict::Failed { failure }));
+        let verdict = Verdict::Failed { failure: too_few_inputs(case, tried, options) };
+        return Ok(Played { verdict, transcript: of(tries) });
     }
-    Ok(Played::without(Verdict::Passed))
+    Ok(Played { verdict: Verdict::Passed, transcript: of(tries) })
 }
 
-/// Proptest's own search: smaller while it fails, and part of the way back when it does not.
+fn of(tries: Vec<Try>) -> Transcript {
+    Transcript { tries, ..Transcript::default() }
+}
+
+/// Proptest's own search: smaller while it fails, and part of the way back when it does not. `path` is
+/// the way to the input that was tried last.
 async fn smallest(
     case: &Case,
     law: &Law,
-    mut input: Input,
-    failure: Box<Failure>,
+    input: &mut Input,
+    first: (Box<Failure>, Try),
+    path: &mut String,
     play: &impl AsyncFn(&Case) -> Result<Played, Faulted>,
-) -> Result<Box<Failure>, Faulted> {
-    let mut best = failure;
+) -> Result<(Verdict, Try), Faulted> {
+    let (mut best, mut best_try) = first;
+    let mut step = 's';
     let mut moved = input.simplify();
     for _ in 0..MOST_SHRINKS {
         if !moved {
             break;
         }
-        moved = match attempt(case, law, &input, play).await? {
+        path.push(step);
+        let played = attempt(case, law, input, play).await?;
+        (step, moved) = match played.verdict {
             Verdict::Failed { failure } => {
                 best = failure;
-                input.simplify()
+                best_try = Try { path: path.clone(), transcript: played.transcript };
+                ('s', input.simplify())
             }
-            Verdict::Passed | Verdict::NotExercised { .. } => input.complicate(),
+            Verdict::Passed | Verdict::NotExercised { .. } => ('c', input.complicate()),
         };
     }
-    Ok(best)
+    Ok((Verdict::Failed { failure: best }, best_try))
 }
 
+/// Plays one input. What it fails with is told as the law's failure.
 async fn attempt(
     case: &Case,
     law: &Law,
     input: &Input,
     play: &impl AsyncFn(&Case) -> Result<Played, Faulted>,
-) -> Result<Verdict, Faulted> {
+) -> Result<Played, Faulted> {
     let input = input.current();
-    let found = || Some(law.fixture(&input));
     let example = match law.example(&input) {
         Ok(example) => example,
         Err(told) => {
-            let failure = Failure { found: found(), ..Failure::new("broken-law", told, &case.at) };
-            return Ok(Verdict::Failed { failure: Box::new(failure) });
+            let failure = Box::new(Failure::new("broken-law", told, &case.at));
+            let failure = law.broken_by(case, &input, failure);
+            return Ok(Played::without(Verdict::Failed { failure }));
         }
     };
     match play(&example).await {
-        Ok(Played { verdict: Verdict::Failed { mut failure }, .. }) => {
-            failure.at = case.at.to_string();
-            failure.found = found();
-            Ok(Verdict::Failed { failure })
+        Ok(Played { verdict: Verdict::Failed { failure }, transcript }) => {
+            let failure = law.broken_by(case, &input, failure);
+            Ok(Played { verdict: Verdict::Failed { failure }, transcript })
         }
-        Ok(played) => Ok(played.verdict),
+        Ok(played) => Ok(played),
         Err(mut faulted) => {
-            faulted.failure.at = case.at.to_string();
-            faulted.failure.found = found();
+            faulted.failure = law.broken_by(case, &input, faulted.failure);
             Err(faulted)
         }
     }

@@ -6,4 +6,5 @@ mod law;
 mod runner;
 mod worker;
 
+pub(crate) use law::MOST_SHRINKS;
 pub use runner::{Cancel, Event, RunError, RunOptions, run};

@@ -20,6 +20,7 @@ use crate::case::{Case, CaseKind};
 use crate::ledger::Contract;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
+use crate::transcript::Transcript;
 use crate::verdict::{CaseResult, Failure, NotExercised, Verdict};
 
 /// So many starts in a row may fail before a subject is given up.
@@ -148,7 +149,7 @@ impl<'a> Worker<'a> {
                 // The answers came, if late. A machine may be slow, and no case asserts a time.
                 Event::Late { cases: company.len() + 1 }
             } else {
-                Event::Fault(Fault::OnlyTogether { fault: Box::new(fault) })
+                Event::Fault(Fault::OnlyTogether { fault: fault.code().to_owned() })
             });
         }
     }
@@ -182,7 +183,9 @@ impl<'a> Worker<'a> {
 
     pub(super) fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
         let failure = Failure { stderr, ..Failure::new(fault.code(), fault.to_string(), &case.at) };
-        self.decide(case, Played::without(Verdict::Failed { failure: Box::new(failure) }));
+        let verdict = Verdict::Failed { failure: Box::new(failure) };
+        let transcript = Transcript::never_begun(fault.clone());
+        self.decide(case, Played { verdict, transcript });
     }
 
     /// Plays a case on a process; a law, with one input after the other.

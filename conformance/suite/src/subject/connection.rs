@@ -13,7 +13,7 @@ use proofmark_protocol::message::{Event, FakeCall, push_error, push_request, pus
 use proofmark_protocol::{
     Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
@@ -22,6 +22,7 @@ use tokio::time::Instant;
 
 use super::process::{Process, StartError};
 use super::{Fault, Patience, SubjectCommand};
+use crate::transcript::deep;
 
 /// So many calls of fakes may be made in a session.
 const MOST_ASKS: usize = 1_000;
@@ -34,12 +35,15 @@ const MOST_UNREAD: usize = 64 * 1024 * 1024;
 type Answer = Result<Value, RpcError>;
 
 /// A call of a fake, as the harness saw it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ask {
     pub fake: String,
     pub method: String,
+    #[serde(deserialize_with = "deep")]
     pub args: Value,
     /// The fake's answer: `{"value": …}` or `{"error": …}`.
+    #[serde(deserialize_with = "deep")]
     pub answer: Value,
 }
 
@@ -187,7 +191,10 @@ impl Connection {
         let during = || format!("before it answered `{what}`");
         let fault = match ended {
             Some(status) => Fault::Exited { status, during: during() },
-            None => Fault::NoAnswer { to: what.to_owned(), after_ms: patience.as_millis() },
+            None => Fault::NoAnswer {
+                to: what.to_owned(),
+                after_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+            },
         };
         let talks = matches!(fault, Fault::NoAnswer { .. }) && self.shared.last_answer.get() > sent;
         if !talks {

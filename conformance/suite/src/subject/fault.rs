@@ -4,9 +4,11 @@ use std::fmt;
 use std::process::ExitStatus;
 
 use proofmark_protocol::{FrameError, HelloReply, MessageError, PROTOCOL};
+use serde::{Deserialize, Serialize};
 
 /// A fault of the subject's process or wire. It is never read as a legal rejection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Fault {
     /// The process ended while it was needed.
     Exited {
@@ -43,7 +45,7 @@ pub enum Fault {
     Flooded,
     NoAnswer {
         to: String,
-        after_ms: u128,
+        after_ms: u64,
     },
     /// Stdout was closed, but the process lives on.
     ClosedStdout {
@@ -55,7 +57,7 @@ pub enum Fault {
     },
     /// It went on after `shutdown` and had to be ended with a signal.
     IgnoredShutdown {
-        signal: &'static str,
+        signal: String,
     },
     /// It left processes behind.
     LeftProcesses {
@@ -67,7 +69,8 @@ pub enum Fault {
     },
     /// It crashed or fell silent with several cases under way, none of which does so alone.
     OnlyTogether {
-        fault: Box<Fault>,
+        /// The fault's code alone: its words may name a request that is another one each time.
+        fault: String,
     },
     /// It never answered a single call, so the remaining cases were not tried.
     GaveUp {
@@ -97,6 +100,29 @@ impl Fault {
             Self::TwoFaces { .. } => "two-faces",
             Self::OnlyTogether { .. } => "only-together",
             Self::GaveUp { .. } => "gave-up",
+        }
+    }
+
+    /// Changes what it says in words that the subject may have chosen.
+    pub(crate) fn each_text(&mut self, change: &impl Fn(&mut String)) {
+        match self {
+            Self::Exited { status: told, .. }
+            | Self::Garbage { told }
+            | Self::HalfALine { excerpt: told }
+            | Self::UnknownId { id: told }
+            | Self::AnsweredTwice { id: told }
+            | Self::BadAnswer { told, .. }
+            | Self::TwoFaces { told } => change(told),
+            Self::GaveUp { last, .. } => last.each_text(change),
+            Self::LineTooLong { .. }
+            | Self::WrongVersion { .. }
+            | Self::Flooded
+            | Self::NoAnswer { .. }
+            | Self::ClosedStdout { .. }
+            | Self::ClosedStdin { .. }
+            | Self::IgnoredShutdown { .. }
+            | Self::LeftProcesses { .. }
+            | Self::OnlyTogether { .. } => {}
         }
     }
 
@@ -192,11 +218,9 @@ impl fmt::Display for Fault {
             Self::TwoFaces { told } => {
                 write!(f, "two processes of the subject answer `hello` differently: {told}")
             }
-            // Without the fault's own words: they may name a request that is another one each time.
             Self::OnlyTogether { fault } => write!(
                 f,
-                "the subject faulted (`{}`) with several cases under way, none of which does this alone; so no case is to blame, but the subject is",
-                fault.code()
+                "the subject faulted (`{fault}`) with several cases under way, none of which does this alone; so no case is to blame, but the subject is"
             ),
             Self::GaveUp { after, last } => {
                 write!(

@@ -132,10 +132,10 @@ impl Process {
     pub(crate) async fn end(mut self, patience: Duration) -> Option<Fault> {
         let mut fault = None;
         if !self.gone(patience).await {
-            fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM" });
+            fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM".to_owned() });
             self.signal(rustix::process::Signal::TERM);
             if !self.gone(patience).await {
-                fault = Some(Fault::IgnoredShutdown { signal: "SIGKILL" });
+                fault = Some(Fault::IgnoredShutdown { signal: "SIGKILL".to_owned() });
                 self.signal(rustix::process::Signal::KILL);
                 // It may have ended just now.
                 let _ended = self.child.start_kill();

@@ -1,0 +1,71 @@
+//! A badge: a statement as a small picture (SVG), complete in itself.
+
+use crate::statement::Statement;
+
+/// So many contracts are named; beyond that they are counted.
+const NAMED: usize = 2;
+/// About the width of one letter of the font, in pixels.
+const LETTER: usize = 7;
+
+/// The picture. It says what the statement says; whether that is true is for `verify` to find out.
+pub fn svg(statement: &Statement) -> String {
+    let certified: Vec<&str> = statement
+        .predicate
+        .contracts
+        .iter()
+        .filter(|contract| contract.certified)
+        .map(|contract| contract.id.as_str())
+        .collect();
+    let told = match certified.as_slice() {
+        _ if !statement.is_certified() => "not certified".to_owned(),
+        few if few.len() <= NAMED => format!("{} certified", few.join(", ")),
+        many => format!("{} contracts certified", many.len()),
+    };
+    let colour = if statement.is_certified() { "#2b6a2f" } else { "#a4262c" };
+    draw("proofmark", &told, colour)
+}
+
+fn draw(name: &str, told: &str, colour: &str) -> String {
+    let width = |text: &str| text.chars().count() * LETTER + 12;
+    let (left, right) = (width(name), width(told));
+    let (all, name, told) = (left + right, escaped(name), escaped(told));
+    let (left_middle, right_middle) = (left / 2, left + right / 2);
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" viewBox="0 0 {all} 20" role="img" aria-labelledby="t">
+<title id="t">{name}: {told}</title>
+<clipPath id="r"><rect width="{all}" height="20" rx="3"/></clipPath>
+<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3d3d3d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" aria-hidden="true"><text x="{left_middle}" y="14">{name}</text><text x="{right_middle}" y="14">{told}</text></g>
+</svg>
+"##
+    )
+}
+
+/// Text as it stands in XML. What no XML can hold is left out.
+fn escaped(text: &str) -> String {
+    let mut safe = String::new();
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {}
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_place() {
+        let picture = draw("proofmark", "</text><script>\u{1}&'\"", "#000");
+        assert!(!picture.contains("<script") && !picture.contains('\u{1}'), "{picture}");
+        assert!(picture.contains("&lt;/text&gt;&lt;script&gt;&amp;&#39;&quot;"), "{picture}");
+    }
+}

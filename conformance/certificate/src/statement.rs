@@ -1,0 +1,391 @@
+//! The statement: in-toto's Statement v1 in canonical JSON (RFC 8785).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::{Basis, Level};
+use proofmark_suite::record::{Record, RecordError};
+use proofmark_suite::select::{SelectError, Selection};
+use proofmark_suite::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome};
+use serde::{Deserialize, Serialize};
+
+use crate::sha256;
+
+/// The `_type` of every in-toto statement.
+pub const STATEMENT: &str = "https://in-toto.io/Statement/v1";
+/// The predicate of a subject that is certified.
+pub const CERTIFICATE: &str = "urn:proofmark:certificate:1";
+/// The predicate of one that is not. Another type, so that a policy that asks for a certificate never
+/// takes this for one.
+pub const REFUSAL: &str = "urn:proofmark:refusal:1";
+/// The name of the record beside a certificate.
+pub const TRANSCRIPT: &str = "transcript.jsonl";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Statement {
+    #[serde(rename = "_type")]
+    pub kind: String,
+    pub subject: Vec<Named>,
+    pub predicate_type: String,
+    pub predicate: Predicate,
+}
+
+/// Something with a name and a digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    pub name: String,
+    pub digest: Digest,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Digest {
+    pub sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Predicate {
+    pub result: Outcome,
+    /// What the digest of the statement's subject is of.
+    pub subject_is: SubjectIs,
+    /// Who the subject said it is; none if it never said hello.
+    pub implementation: Option<Implementation>,
+    /// The contracts that were asked for; none means: all that are claimed.
+    pub asked: Vec<String>,
+    pub suite: SuiteTold,
+    pub laws: Laws,
+    pub transcript: Named,
+    pub contracts: Vec<Contract>,
+    /// What the subject did that no case is to blame for.
+    pub faults: Vec<String>,
+    /// Cases that were known to fail, if the owner keeps a list of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_failures: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Certified,
+    NotCertified,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectIs {
+    /// Of the files that were named with the run.
+    Artifacts,
+    /// Of the transcript: no file was named, and what was seen is all that is known of the subject.
+    Transcript,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Implementation {
+    pub name: String,
+    pub version: String,
+    pub language: String,
+    pub contracts: Vec<String>,
+    pub hooks: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteTold {
+    /// Of the program that ran it.
+    pub version: String,
+    /// Of all features and fixtures.
+    pub digest: Digest,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Laws {
+    /// As text: canonical JSON has no whole numbers of 64 bits.
+    pub seed: String,
+    pub cases: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contract {
+    pub id: String,
+    pub claimed: bool,
+    pub certified: bool,
+    pub requirements: Vec<Requirement>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    pub id: String,
+    pub level: String,
+    pub basis: String,
+    pub verdict: String,
+    pub passed: usize,
+    pub cases: usize,
+    /// The cases that break it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failing: Vec<String>,
+    /// Why it was not shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What a statement says beyond the record of the run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// The files that are certified, by name and digest.
+    pub artifacts: Vec<Named>,
+    /// Contracts that were asked for; none means all.
+    pub asked: Vec<String>,
+    pub known_failures: Option<Vec<String>>,
+}
+
+/// Why there is no statement.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StatementError {
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    #[error(transparent)]
+    Selection(#[from] SelectError),
+    #[error("the run was interrupted, so it determined nothing")]
+    Interrupted,
+    #[error(
+        "the run is a part of a whole (`{partition}`); `proofmark merge` makes one of all parts"
+    )]
+    Part { partition: String },
+    #[error("case `{case}` was not run, so the run shows no contract completely")]
+    Hole { case: String },
+    #[error("case `{case}` was run, but not asked for")]
+    Surplus { case: String },
+    #[error("two artifacts have the name `{name}`; the names in a statement are different")]
+    SameName { name: String },
+    #[error("it is no certificate: {fault}")]
+    Form { fault: String },
+    #[error("it is not in canonical form, so it was changed after it was made")]
+    NotCanonical,
+    #[error("it contradicts itself: {told}")]
+    Contradiction { told: &'static str },
+}
+
+/// Whether something is claimed, or asked for, and all of it is certified.
+pub fn holds(
+    suite: &Suite,
+    outcome: &RunOutcome,
+    contracts: &[ContractResult<'_>],
+    asked: &[String],
+) -> bool {
+    let asked = !asked.is_empty();
+    let mut counted = contracts.iter().filter(|contract| contract.claimed || asked).peekable();
+    let unknown = !asked && !outcome.unknown_contracts(suite).is_empty();
+    !outcome.interrupted
+        && !unknown
+        && counted.peek().is_some()
+        && counted.all(|contract| contract.certified)
+}
+
+impl Statement {
+    /// The statement about a run: `bytes` is its record as it is written beside the statement.
+    pub fn of(suite: &Suite, bytes: &[u8], terms: &Terms) -> Result<Self, StatementError> {
+        let record = Record::parse(bytes)?;
+        let outcome = record.rejudge(suite)?;
+        if outcome.interrupted {
+            return Err(StatementError::Interrupted);
+        }
+        if let Some(partition) = record.partition {
+            return Err(StatementError::Part { partition });
+        }
+        complete(suite, &outcome, &terms.asked)?;
+        let judged = outcome.judge(suite);
+        let certified = holds(suite, &outcome, &judged, &terms.asked);
+        let digest = Digest { sha256: sha256(bytes) };
+        let hello = outcome.subject.as_ref();
+        let mut artifacts = terms.artifacts.clone();
+        artifacts.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(two) = artifacts.windows(2).find(|two| two[0].name == two[1].name) {
+            return Err(StatementError::SameName { name: two[0].name.clone() });
+        }
+        let (subject_is, subject) = if artifacts.is_empty() {
+            let name = hello.map_or_else(
+                || "a subject that never said hello".to_owned(),
+                |hello| format!("{} {}", hello.name, hello.version),
+            );
+            (SubjectIs::Transcript, vec![Named { name, digest: digest.clone() }])
+        } else {
+            (SubjectIs::Artifacts, artifacts)
+        };
+        let predicate = Predicate {
+            result: if certified { Outcome::Certified } else { Outcome::NotCertified },
+            subject_is,
+            implementation: hello.map(|hello| Implementation {
+                name: hello.name.clone(),
+                version: hello.version.clone(),
+                language: hello.language.clone(),
+                contracts: hello.contracts.clone(),
+                hooks: hello.hooks.clone(),
+            }),
+            asked: terms.asked.clone(),
+            suite: SuiteTold {
+                version: record.proofmark.clone(),
+                digest: Digest { sha256: record.suite.clone() },
+            },
+            laws: Laws { seed: record.laws.seed.to_string(), cases: record.laws.cases },
+            transcript: Named { name: TRANSCRIPT.to_owned(), digest },
+            contracts: judged.iter().map(contract).collect(),
+            faults: outcome.faults.iter().map(ToString::to_string).collect(),
+            known_failures: terms.known_failures.clone(),
+        };
+        let predicate_type = if certified { CERTIFICATE } else { REFUSAL }.to_owned();
+        Ok(Self { kind: STATEMENT.to_owned(), subject, predicate_type, predicate })
+    }
+
+    /// What this statement says beyond the record: with these terms it can be made again.
+    pub fn terms(&self) -> Terms {
+        let named = self.predicate.subject_is == SubjectIs::Artifacts;
+        Terms {
+            artifacts: if named { self.subject.clone() } else { Vec::new() },
+            asked: self.predicate.asked.clone(),
+            known_failures: self.predicate.known_failures.clone(),
+        }
+    }
+
+    pub fn is_certified(&self) -> bool {
+        self.predicate.result == Outcome::Certified
+    }
+
+    /// Canonical JSON and a newline.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        canonical(self)
+    }
+
+    /// Reads a statement and checks its form: canonical, and not in contradiction with itself. Whether it
+    /// is true is another question.
+    pub fn parse(bytes: &[u8]) -> Result<Self, StatementError> {
+        let statement: Self = serde_json::from_slice(bytes)
+            .map_err(|fault| StatementError::Form { fault: fault.to_string() })?;
+        let wrong = |told| Err(StatementError::Contradiction { told });
+        if statement.kind != STATEMENT {
+            return Err(StatementError::Form { fault: format!("`_type` must be `{STATEMENT}`") });
+        }
+        if statement.to_bytes() != bytes {
+            return Err(StatementError::NotCanonical);
+        }
+        let certified = statement.is_certified();
+        let predicate = &statement.predicate;
+        match statement.predicate_type.as_str() {
+            CERTIFICATE if certified => {}
+            REFUSAL if !certified => {}
+            CERTIFICATE | REFUSAL => return wrong("its type and its result differ"),
+            other => {
+                let fault = format!("`predicateType` is `{other}`, and not `{CERTIFICATE}`");
+                return Err(StatementError::Form { fault });
+            }
+        }
+        let mut claimed = predicate.contracts.iter().filter(|one| one.claimed).peekable();
+        if certified && (claimed.peek().is_none() || !claimed.all(|one| one.certified)) {
+            return wrong("it is a certificate, but not all that is claimed is certified");
+        }
+        if certified && !predicate.faults.is_empty() {
+            return wrong("it is a certificate, but the run had faults");
+        }
+        let broken = |one: &&Requirement| {
+            one.level == "must" && one.basis == "contract" && one.verdict == "broken"
+        };
+        let mut contracts = predicate.contracts.iter();
+        if contracts.any(|one| one.certified && one.requirements.iter().any(|one| broken(&one))) {
+            return wrong("a contract is certified, and one of its promises is broken");
+        }
+        Ok(statement)
+    }
+}
+
+/// RFC 8785, and a newline for those who print it.
+pub(crate) fn canonical(value: &impl Serialize) -> Vec<u8> {
+    // Text, small numbers and lists: nothing here that canonical JSON does not have.
+    let mut bytes = serde_json_canonicalizer::to_vec(value).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Every case that was asked for is there, and no other.
+fn complete(suite: &Suite, outcome: &RunOutcome, asked: &[String]) -> Result<(), StatementError> {
+    let selection = Selection { contracts: asked.to_vec(), ..Selection::default() };
+    let wanted: BTreeSet<&str> =
+        selection.of(suite)?.into_iter().map(|case| case.name.as_str()).collect();
+    let had: BTreeSet<&str> = outcome.results.iter().map(|result| result.case.as_str()).collect();
+    if let Some(case) = wanted.difference(&had).next() {
+        return Err(StatementError::Hole { case: (*case).to_owned() });
+    }
+    match had.difference(&wanted).next() {
+        Some(case) => Err(StatementError::Surplus { case: (*case).to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn contract(result: &ContractResult<'_>) -> Contract {
+    Contract {
+        id: result.contract.id.clone(),
+        claimed: result.claimed,
+        certified: result.certified,
+        requirements: result.requirements.iter().map(requirement).collect(),
+    }
+}
+
+fn requirement(result: &RequirementResult<'_>) -> Requirement {
+    let (verdict, failing, reason) = match &result.verdict {
+        RequirementVerdict::Holds => ("holds", Vec::new(), None),
+        RequirementVerdict::Broken { cases } => ("broken", cases.clone(), None),
+        RequirementVerdict::NotShown { reason } => ("not-shown", Vec::new(), Some(reason.clone())),
+        RequirementVerdict::Excluded { reason } => ("excluded", Vec::new(), Some(reason.clone())),
+    };
+    Requirement {
+        id: result.requirement.id.clone(),
+        level: match result.requirement.level {
+            Level::Must => "must",
+            Level::Should => "should",
+            Level::May => "may",
+        }
+        .to_owned(),
+        basis: match result.requirement.basis {
+            Basis::Contract => "contract",
+            Basis::Interpretation => "interpretation",
+        }
+        .to_owned(),
+        verdict: verdict.to_owned(),
+        passed: result.passed,
+        cases: result.cases,
+        failing,
+        reason,
+    }
+}
+
+/// The first thing in which two statements differ, in words.
+pub fn first_difference(stated: &Statement, made: &Statement) -> String {
+    let verdicts = |statement: &Statement| -> BTreeMap<String, String> {
+        let contracts = statement.predicate.contracts.iter();
+        contracts
+            .flat_map(|contract| &contract.requirements)
+            .map(|one| {
+                let told = format!("{} ({} of {} cases)", one.verdict, one.passed, one.cases);
+                (one.id.clone(), told)
+            })
+            .collect()
+    };
+    let (told, found) = (verdicts(stated), verdicts(made));
+    let ids: BTreeSet<&String> = told.keys().chain(found.keys()).collect();
+    let absent = "nothing".to_owned();
+    for id in ids {
+        let (told, found) = (told.get(id).unwrap_or(&absent), found.get(id).unwrap_or(&absent));
+        if told != found {
+            return format!("it says of {id}: {told}; judged again: {found}");
+        }
+    }
+    if stated.predicate.result != made.predicate.result {
+        return "it says another result than the transcript".to_owned();
+    }
+    "what it says beside the verdicts is not what the transcript gives".to_owned()
+}

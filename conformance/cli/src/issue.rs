@@ -1,0 +1,123 @@
+//! Issuing a certificate: what `certify` and `merge` write when they are given a folder.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use proofmark_certificate::dsse::Envelope;
+use proofmark_certificate::key::SecretKey;
+use proofmark_certificate::statement::{Digest, Named, Statement, TRANSCRIPT, Terms};
+use proofmark_suite::Suite;
+use proofmark_suite::record::Record;
+
+use crate::exit::Failed;
+use crate::keep;
+
+pub(crate) const CERTIFICATE: &str = "certificate.json";
+pub(crate) const ENVELOPE: &str = "certificate.dsse.json";
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Issue {
+    /// Write the certificate and the transcript that it rests on to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Certify this file, by its name and SHA-256. May be given several times.
+    #[arg(long, value_name = "FILE", requires = "out")]
+    artifact: Vec<PathBuf>,
+    /// Sign the certificate with this ed25519 key (PEM, PKCS#8).
+    #[arg(long, value_name = "KEY", requires = "out")]
+    sign: Option<PathBuf>,
+    /// Overwrite files in the folder that are no former certificate.
+    #[arg(long, requires = "out")]
+    force: bool,
+}
+
+/// All that is needed to issue, read before a run begins: a wrong key should not cost a run.
+pub(crate) struct Ready {
+    folder: PathBuf,
+    key: Option<SecretKey>,
+    terms: Terms,
+    force: bool,
+}
+
+impl Issue {
+    /// Reads the key and the artifacts, and looks at the folder. Nothing is written.
+    pub(crate) fn ready(&self, asked: &[String]) -> Result<Option<Ready>, Failed> {
+        let Some(folder) = &self.out else { return Ok(None) };
+        let key = match &self.sign {
+            Some(path) => {
+                let bytes = keep::read(path, keep::MOST_TEXT)?;
+                let bad = |fault| Failed::BadKey { path: path.clone(), fault };
+                Some(SecretKey::from_pem(&bytes).map_err(bad)?)
+            }
+            None => None,
+        };
+        let mut artifacts: Vec<Named> = Vec::new();
+        for path in &self.artifact {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = name.ok_or_else(|| {
+                Failed::Usage(format!("`{}` names no file to certify", path.display()))
+            })?;
+            if artifacts.iter().any(|other| other.name == name) {
+                return Err(Failed::Usage(format!(
+                    "two artifacts have the name `{name}`; a certificate names each file differently"
+                )));
+            }
+            artifacts.push(Named { name, digest: Digest { sha256: keep::digest(path)? } });
+        }
+        let mut asked = asked.to_vec();
+        asked.sort();
+        asked.dedup();
+        let terms = Terms { artifacts, asked, known_failures: None };
+        let ready = Ready { folder: folder.clone(), key, terms, force: self.force };
+        ready.look()?;
+        Ok(Some(ready))
+    }
+}
+
+impl Ready {
+    fn look(&self) -> Result<(), Failed> {
+        match fs::metadata(&self.folder) {
+            Ok(about) if !about.is_dir() => {
+                let fault = io::Error::other("it is no folder");
+                return Err(Failed::NotSaved { path: self.folder.clone(), fault });
+            }
+            Ok(_) => {}
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(fault) => return Err(Failed::NotSaved { path: self.folder.clone(), fault }),
+        }
+        let at = |name: &str| self.folder.join(name);
+        let is_statement = |bytes: &[u8]| Statement::parse(bytes).is_ok();
+        keep::may_write(&at(CERTIFICATE), self.force, is_statement)?;
+        keep::may_write(&at(TRANSCRIPT), self.force, keep::is_record)?;
+        keep::may_write(&at(ENVELOPE), self.force, |bytes| Envelope::parse(bytes).is_ok())
+    }
+
+    /// Writes the transcript, the certificate and, with a key, the signed one. Says so on stderr.
+    pub(crate) fn issue(&self, suite: &Suite, record: &Record) -> Result<bool, Failed> {
+        let transcript = record.to_bytes();
+        let statement = Statement::of(suite, &transcript, &self.terms)?;
+        let unsaved = |path: &Path| {
+            let path = path.to_owned();
+            move |fault| Failed::NotSaved { path, fault }
+        };
+        fs::create_dir_all(&self.folder).map_err(unsaved(&self.folder))?;
+        self.look()?;
+        let bytes = statement.to_bytes();
+        let (certificate, envelope) = (self.folder.join(CERTIFICATE), self.folder.join(ENVELOPE));
+        keep::write(&self.folder.join(TRANSCRIPT), &transcript)?;
+        match &self.key {
+            Some(key) => keep::write(&envelope, &Envelope::sign(&bytes, key).to_bytes())?,
+            // A former signature says nothing of this run.
+            None if envelope.exists() => {
+                fs::remove_file(&envelope).map_err(unsaved(&envelope))?;
+            }
+            None => {}
+        }
+        keep::write(&certificate, &bytes)?;
+        let what = if statement.is_certified() { "certificate" } else { "refusal (NOT certified)" };
+        // With stderr gone, the files still are there.
+        let _deaf = writeln!(anstream::stderr(), "wrote the {what} to {}", certificate.display());
+        Ok(statement.is_certified())
+    }
+}

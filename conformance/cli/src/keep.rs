@@ -1,0 +1,96 @@
+//! Reading and writing the files that outlive a run: bounded, whole or not at all.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use proofmark_suite::record::{MOST_BYTES, Record};
+
+use crate::exit::Failed;
+
+/// So many bytes of a certificate or a key are read.
+pub(crate) const MOST_TEXT: u64 = 16 * 1024 * 1024;
+
+/// A regular file. A folder, a pipe or a device is refused, not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
+}
+
+/// The bytes of a file, at most so many.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
+    let unreadable = |fault| Failed::Unreadable { path: path.to_owned(), fault };
+    let mut bytes = Vec::new();
+    let file = open(path).map_err(unreadable)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > most {
+        return Err(unreadable(io::Error::other(format!("it is larger than {most} bytes"))));
+    }
+    Ok(bytes)
+}
+
+/// The record in a file.
+pub(crate) fn read_record(path: &Path) -> Result<Record, Failed> {
+    let bad = |fault| Failed::BadRecord { path: path.to_owned(), fault };
+    Record::parse(&read(path, MOST_BYTES)?).map_err(bad)
+}
+
+/// SHA-256 of a file of any size.
+pub(crate) fn digest(path: &Path) -> Result<String, Failed> {
+    open(path)
+        .and_then(proofmark_certificate::sha256_of)
+        .map_err(|fault| Failed::Unreadable { path: path.to_owned(), fault })
+}
+
+/// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`.
+pub(crate) fn may_write(
+    path: &Path,
+    force: bool,
+    is_ours: impl Fn(&[u8]) -> bool,
+) -> Result<(), Failed> {
+    let refused = |why: &str| {
+        Err(Failed::NotSaved { path: path.to_owned(), fault: io::Error::other(why.to_owned()) })
+    };
+    match fs::symlink_metadata(path) {
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(fault) => Err(Failed::NotSaved { path: path.to_owned(), fault }),
+        Ok(about) if !about.is_file() => refused("it is there already, and no regular file"),
+        Ok(_) if force || read(path, MOST_BYTES).is_ok_and(|bytes| is_ours(&bytes)) => Ok(()),
+        Ok(_) => refused(
+            "it is there already, and was not made by an earlier run; choose another name, or say --force where there is such an option",
+        ),
+    }
+}
+
+/// Whether bytes are a record, of whatever suite and version: one that a later run may replace.
+pub(crate) fn is_record(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"{\"format\":\"proofmark-transcript/")
+}
+
+/// Writes a file in one piece: a reader sees all of it or what was there before.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    let written = || -> io::Result<()> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+        let mut file = builder.tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|fault| fault.error)?;
+        Ok(())
+    };
+    written().map_err(|fault| Failed::NotSaved { path: path.to_owned(), fault })
+}
+
+/// Writes the record of a run to a file that it may be written to.
+pub(crate) fn write_record(path: &Path, record: &Record) -> Result<(), Failed> {
+    may_write(path, false, is_record)?;
+    write(path, &record.to_bytes())
+}

@@ -1,0 +1,263 @@
+//! `proofmark replay`: a recorded run, judged again and shown case by case.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use proofmark_report::style::{BAD, GOOD, QUIET, STRONG, styled};
+use proofmark_suite::Suite;
+use proofmark_suite::case::{Action, Case, CaseKind};
+use proofmark_suite::record::{CaseSeen, Record};
+use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
+use proofmark_suite::select::Selection;
+use proofmark_suite::transcript::{Answered, Seen, Stopped, Transcript};
+use proofmark_suite::verdict::{CaseResult, Verdict};
+
+use crate::choice::SubjectChoice;
+use crate::drive::cancel_on_signal;
+use crate::exit::{Exit, Failed, standing};
+use crate::keep;
+use crate::options::SuiteChoice;
+
+/// Judge a recorded run again and show its cases: those that fail, or those that are asked for.
+///
+/// The subject is not needed. With a subject, the cases are sent to it again, and where what it does
+/// first departs from the record is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReplayArgs {
+    /// The transcript, as `run --record` or `certify --out` wrote it.
+    transcript: PathBuf,
+    #[command(flatten)]
+    subject: SubjectChoice,
+    /// Only the cases whose name matches, whether they fail or not. May be given several times.
+    #[arg(long, value_name = "GLOB")]
+    case: Vec<String>,
+    #[command(flatten)]
+    suite: SuiteChoice,
+}
+
+/// Holds when every case that was asked for passes; with a subject, when it does as recorded.
+pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let suite = args.suite.load()?;
+    let record = keep::read_record(&args.transcript)?;
+    let bad = |fault| Failed::BadRecord { path: args.transcript.clone(), fault };
+    let outcome = record.rejudge(&suite).map_err(bad)?;
+    let selection = Selection { cases: args.case.clone(), ..Selection::default() };
+    let picked: BTreeSet<&str> =
+        selection.of(&suite)?.into_iter().map(|case| case.name.as_str()).collect();
+    let results: Vec<&CaseResult> =
+        outcome.results.iter().filter(|result| picked.contains(result.case.as_str())).collect();
+    if results.is_empty() {
+        return Err(Failed::Usage(
+            "none of these cases is in the transcript; `grep` in it shows which are".to_owned(),
+        ));
+    }
+    if args.subject.is_given() {
+        return again(args, &suite, &record, &results, out);
+    }
+    let mut failed = 0;
+    for result in &results {
+        let passes = matches!(result.verdict, Verdict::Passed);
+        let fails = matches!(result.verdict, Verdict::Failed { .. });
+        failed += usize::from(!passes);
+        if (fails || !args.case.is_empty())
+            && let (Some(case), Some(seen)) = (suite.case(&result.case), record.seen(&result.case))
+        {
+            show(out, case, seen, result, &record)?;
+        }
+    }
+    let counted = writeln!(out, "{} case(s) judged again, {failed} did not pass", results.len());
+    for fault in &outcome.faults {
+        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
+    }
+    let holds = failed == 0 && outcome.faults.is_empty() && !outcome.interrupted;
+    standing(if holds { Exit::Holds } else { Exit::DoesNotHold }, counted)
+}
+
+/// Sends the cases to a subject and tells where it departs from what was recorded.
+fn again(
+    args: &ReplayArgs,
+    suite: &Suite,
+    record: &Record,
+    results: &[&CaseResult],
+    out: &mut dyn Write,
+) -> Result<Exit, Failed> {
+    let command = args.subject.command()?;
+    let options =
+        RunOptions { record: true, laws: record.laws, kill_orphans: true, ..RunOptions::default() };
+    let cases = results.iter().filter_map(|result| suite.case(&result.case)).collect();
+    let cancel = Cancel::default();
+    cancel_on_signal(cancel.clone());
+    let outcome = run_cases(suite, cases, &command, &options, &cancel, |_| {})?;
+    if outcome.interrupted {
+        return Err(Failed::Interrupted);
+    }
+    let now = Record::of(&outcome, suite, None);
+    let mut departed = 0;
+    for result in results {
+        let (before, after) = (record.seen(&result.case), now.seen(&result.case));
+        if before == after {
+            continue;
+        }
+        departed += 1;
+        writeln!(out, "{} {}", styled(BAD, "DEPARTS"), styled(STRONG, &result.case))?;
+        match (before, after) {
+            (Some(CaseSeen::Played(before)), Some(CaseSeen::Played(after))) => {
+                let (place, was, is) = departure(before, after);
+                writeln!(out, "  first at {place}\n    recorded  {was}\n    now       {is}")?;
+            }
+            (before, after) => {
+                writeln!(out, "    recorded  {}\n    now       {}", told(before), told(after))?;
+            }
+        }
+    }
+    for fault in &outcome.faults {
+        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
+    }
+    let counted =
+        writeln!(out, "{} case(s) sent again, {departed} departed from the record", results.len());
+    let same = departed == 0 && outcome.faults == record.faults;
+    standing(if same { Exit::Holds } else { Exit::DoesNotHold }, counted)
+}
+
+fn told(seen: Option<&CaseSeen>) -> String {
+    match seen {
+        Some(CaseSeen::NotExercised(reason)) => format!("not exercised: {reason}"),
+        Some(CaseSeen::Played(_)) => "it was run".to_owned(),
+        None => "nothing".to_owned(),
+    }
+}
+
+/// The first place in which two transcripts differ, and each one's word on it.
+fn departure(before: &Transcript, after: &Transcript) -> (String, String, String) {
+    for (index, (was, is)) in before.tries.iter().zip(&after.tries).enumerate() {
+        if was != is {
+            let (place, old, new) = departure(&was.transcript, &is.transcript);
+            return (format!("input {}, {place}", index + 1), old, new);
+        }
+    }
+    if before.tries.len() != after.tries.len() {
+        let count = |of: &Transcript| format!("{} inputs", of.tries.len());
+        return ("the number of inputs".to_owned(), count(before), count(after));
+    }
+    let most = before.steps.len().max(after.steps.len());
+    for index in 0..most {
+        let (was, is) = (before.steps.get(index), after.steps.get(index));
+        if was != is {
+            let word = |seen: Option<&Seen>| seen.map_or("no such step".to_owned(), json);
+            return (format!("step {}", index + 1), word(was), word(is));
+        }
+    }
+    if before.stopped != after.stopped {
+        return ("what stopped it".to_owned(), json(&before.stopped), json(&after.stopped));
+    }
+    ("the end".to_owned(), json(&before.end), json(&after.end))
+}
+
+/// On one line, cut where it would fill the screen.
+fn json(value: &impl serde::Serialize) -> String {
+    const MOST: usize = 600;
+    let text = serde_json::to_string(value).unwrap_or_default();
+    match text.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes in all)", &text[..at], text.len()),
+        None => text,
+    }
+}
+
+fn show(
+    out: &mut dyn Write,
+    case: &Case,
+    seen: &CaseSeen,
+    result: &CaseResult,
+    record: &Record,
+) -> io::Result<()> {
+    let label = match &result.verdict {
+        Verdict::Passed => styled(GOOD, "PASSED"),
+        Verdict::Failed { .. } => styled(BAD, "FAILED"),
+        Verdict::NotExercised { .. } => styled(QUIET, "NOT EXERCISED"),
+    };
+    writeln!(out, "{label} {}  {}", styled(STRONG, &case.name), styled(QUIET, &case.at))?;
+    writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
+    match (seen, case.kind) {
+        (CaseSeen::NotExercised(reason), _) => writeln!(out, "  {reason}")?,
+        (CaseSeen::Played(transcript), CaseKind::Law(law)) if !transcript.tries.is_empty() => {
+            let tries = &transcript.tries;
+            writeln!(out, "  {} input(s) were tried; the last one:", tries.len())?;
+            let last = &tries[tries.len() - 1];
+            match law.example_at(record.laws, tries.len() - 1, &last.path) {
+                Some(example) => show_steps(out, &example, &last.transcript)?,
+                None => writeln!(out, "  it cannot be made any more")?,
+            }
+        }
+        (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,
+    }
+    if let Verdict::Failed { failure } = &result.verdict {
+        writeln!(out, "  {} {}", styled(BAD, &failure.reason), failure.told)?;
+        for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
+            if let Some(value) = value {
+                writeln!(out, "  {} {}", styled(QUIET, label), json(value))?;
+            }
+        }
+        if let Some(difference) = &failure.difference {
+            writeln!(out, "  first difference at {}", styled(STRONG, &difference.path))?;
+            writeln!(out, "    expected  {}", styled(GOOD, &difference.expected))?;
+            writeln!(out, "    got       {}", styled(BAD, &difference.got))?;
+        }
+    }
+    writeln!(out)
+}
+
+fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::Result<()> {
+    let given = &case.given;
+    writeln!(out, "  given clock {} + {} ms", given.clock.start, given.clock.step_ms)?;
+    for path in given.files.keys() {
+        writeln!(out, "  given file {path}")?;
+    }
+    for (fake, script) in &given.fakes {
+        writeln!(out, "  given fake {fake} {}", json(script))?;
+    }
+    for (index, step) in case.steps.iter().enumerate() {
+        let words = step.words.as_deref().unwrap_or_default();
+        writeln!(out, "  {} {words}", styled(QUIET, format_args!("step {}", index + 1)))?;
+        let seen = transcript.steps.get(index);
+        let answers: &[Answered] = match seen {
+            Some(Seen::Calls(answers)) => answers,
+            _ => &[],
+        };
+        for (number, call) in step.calls().iter().enumerate() {
+            writeln!(out, "    call   {} {}", call.operation, json(&call.args))?;
+            let Some(answer) = answers.get(number) else { continue };
+            let reply = match &answer.reply {
+                Ok(value) => json(value),
+                Err(error) => format!("{} {error}", styled(BAD, "adapter error")),
+            };
+            writeln!(out, "    answer {reply}")?;
+            for ask in &answer.asks {
+                let (args, answer) = (json(&ask.args), json(&ask.answer));
+                writeln!(out, "    asked  {}.{} {args} → {answer}", ask.fake, ask.method)?;
+            }
+        }
+        match (&step.action, seen) {
+            (Action::Kill { process }, _) => writeln!(out, "    kill process {process}")?,
+            (Action::Write(files), _) => {
+                files.keys().try_for_each(|path| writeln!(out, "    write {path}"))?;
+            }
+            (_, Some(Seen::Files(files))) => {
+                for (path, file) in files {
+                    writeln!(out, "    file   {path} {}", json(file))?;
+                }
+            }
+            _ => {}
+        }
+        if seen.is_none() {
+            writeln!(out, "    {}", styled(QUIET, "did not take place"))?;
+            break;
+        }
+    }
+    match &transcript.stopped {
+        Some(Stopped::Refused(error)) => writeln!(out, "  the adapter refused `open`: {error}")?,
+        Some(Stopped::Fault { fault, .. }) => writeln!(out, "  stopped: {fault}")?,
+        None => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! A run can be written down and judged again: the record is the run.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{PROOFMARK, embedded_suite, reference};
+use proofmark_adversaries::Adversary;
+use proofmark_suite::Suite;
+use proofmark_suite::case::Case;
+use proofmark_suite::law::LawOptions;
+use proofmark_suite::record::{MergeError, Record, RecordError};
+use proofmark_suite::run::{Cancel, RunOptions, run};
+use proofmark_suite::select::{Selection, Shard};
+use proofmark_suite::subject::{Patience, SubjectCommand};
+use proofmark_suite::verdict::{CaseResult, RunOutcome, Verdict};
+use rstest::rstest;
+
+fn options() -> RunOptions {
+    RunOptions {
+        record: true,
+        jobs: 1,
+        scratch: proofmark_selftest::memory(),
+        laws: LawOptions { cases: 5, ..LawOptions::default() },
+        ..RunOptions::default()
+    }
+}
+
+fn played(suite: &Suite, cases: Vec<&Case>, command: &SubjectCommand) -> RunOutcome {
+    run(suite, cases, command, &options(), &Cancel::default(), |_| {}).unwrap()
+}
+
+/// For subjects that may say nothing: nobody waits long for them.
+fn hurried(suite: &Suite, cases: Vec<&Case>, command: &SubjectCommand) -> RunOutcome {
+    let patience = Patience { call: Duration::from_secs(2), ..Patience::default() };
+    let options = RunOptions { patience, ..options() };
+    run(suite, cases, command, &options, &Cancel::default(), |_| {}).unwrap()
+}
+
+fn adversary(name: &str) -> SubjectCommand {
+    SubjectCommand {
+        program: PROOFMARK.into(),
+        args: ["subject", "--adversary", name].map(Into::into).to_vec(),
+        shown: name.to_owned(),
+    }
+}
+
+/// What is not in a record: stderr, which may be another one each time.
+fn told(results: &[CaseResult]) -> Vec<(String, Verdict)> {
+    let quiet = |verdict: &Verdict| match verdict.clone() {
+        Verdict::Failed { mut failure } => {
+            failure.stderr.clear();
+            Verdict::Failed { failure }
+        }
+        other => other,
+    };
+    results.iter().map(|result| (result.case.clone(), quiet(&result.verdict))).collect()
+}
+
+/// Writes the run down, reads it again, and judges what was read.
+#[track_caller]
+fn comes_out_the_same(suite: &Suite, outcome: &RunOutcome, who: &str) {
+    let bytes = Record::of(outcome, suite, None).to_bytes();
+    let record = Record::parse(&bytes).unwrap_or_else(|fault| panic!("{who}: {fault}"));
+    assert_eq!(record.to_bytes(), bytes, "{who}");
+    let again = record.rejudge(suite).unwrap();
+    for (live, judged) in told(&outcome.results).iter().zip(&told(&again.results)) {
+        assert_eq!(judged, live, "{who}");
+    }
+    assert_eq!(again.results.len(), outcome.results.len());
+    assert_eq!(
+        (&again.subject, &again.faults, again.laws),
+        (&outcome.subject, &outcome.faults, outcome.laws)
+    );
+}
+
+#[test]
+fn the_reference_comes_out_the_same() {
+    let suite = embedded_suite();
+    let outcome = played(&suite, suite.cases.iter().collect(), &reference());
+    assert!(outcome.all_passed());
+    comes_out_the_same(&suite, &outcome, "reference");
+}
+
+/// Where a contract leaves nothing open, two runs are the same bytes. The chronicle leaves the order of
+/// appends at the same time open, and the name of a lock's holder: those are seen as they were.
+#[test]
+fn two_runs_are_the_same_bytes() {
+    let suite = embedded_suite();
+    let cases = || suite.cases.iter().filter(|case| case.contract != "sage.chronicle");
+    let first = played(&suite, cases().collect(), &reference());
+    let again = played(&suite, cases().rev().collect(), &reference());
+    let bytes = |outcome| Record::of(outcome, &suite, None).to_bytes();
+    assert!(bytes(&first) == bytes(&again));
+}
+
+/// Every saboteur, on the cases that show what it breaks, and on some others.
+#[test]
+fn every_saboteur_comes_out_the_same() {
+    let suite = embedded_suite();
+    let names: Vec<(&Adversary, &[&str])> = proofmark_adversaries::saboteurs().collect();
+    for (saboteur, breaks) in names {
+        // All that show the broken promise, and some of the others.
+        let picked = |case: &&Case| {
+            case.shows.iter().any(|id| breaks.contains(&id.as_str()))
+                || Shard::all(12).next().is_some_and(|shard| shard.picks(case))
+        };
+        let cases: Vec<&Case> = suite.cases.iter().filter(picked).collect();
+        let outcome = played(&suite, cases, &adversary(saboteur.name));
+        assert!(!outcome.all_passed(), "{} breaks nothing", saboteur.name);
+        comes_out_the_same(&suite, &outcome, saboteur.name);
+    }
+}
+
+/// Crashes, garbage, silence, answers that are none: the fault is in the record, under its own name.
+#[rstest]
+#[case("exits-at-once", "exited")]
+#[case("exits-on-call", "exited")]
+#[case("prints-garbage", "garbage")]
+#[case("garbage-on-call", "garbage")]
+#[case("half-a-line", "half-a-line")]
+#[case("unknown-id", "unknown-id")]
+#[case("answers-twice", "answered-twice")]
+#[case("closes-stdout", "closed-stdout")]
+#[case("asks-without-end", "flooded")]
+#[case("other-version", "wrong-version")]
+#[case("never-answers", "no-answer")]
+#[case("never-opens", "no-answer")]
+#[case("no-reply", "bad-answer")]
+#[case("implements-nothing", "not-implemented")]
+#[case("echoes", "difference")]
+fn hostile_subjects_come_out_the_same(#[case] name: &str, #[case] code: &str) {
+    let suite = embedded_suite();
+    let few = |case: &&Case| Shard::all(150).next().is_some_and(|shard| shard.picks(case));
+    let law = suite.cases.iter().find(|case| case.id().starts_with("laws/"));
+    let mut cases: Vec<&Case> = suite.cases.iter().filter(few).chain(law).collect();
+    cases.dedup_by(|a, b| a.name == b.name);
+    let outcome = hurried(&suite, cases, &adversary(name));
+    comes_out_the_same(&suite, &outcome, name);
+    let reasons = outcome.results.iter().filter_map(|result| match &result.verdict {
+        Verdict::Failed { failure } => Some(failure.reason.as_str()),
+        _ => None,
+    });
+    let codes: Vec<&str> = outcome.faults.iter().map(|fault| fault.code()).chain(reasons).collect();
+    assert!(codes.contains(&code), "{codes:?}");
+}
+
+fn small(suite: &Suite) -> Record {
+    let cases = suite.cases.iter().filter(|case| case.contract == "sage.errors").collect();
+    Record::of(&played(suite, cases, &reference()), suite, Some("hash:1/1"))
+}
+
+#[test]
+fn what_is_not_written_as_we_write_it_is_refused() {
+    let suite = embedded_suite();
+    let bytes = small(&suite).to_bytes();
+    let text = String::from_utf8(bytes).unwrap();
+    let refused = |text: String| Record::parse(text.as_bytes()).unwrap_err();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(refused(String::new()), RecordError::Empty);
+    assert_eq!(refused(text[..text.len() - 1].to_owned()), RecordError::CutOff);
+    assert!(matches!(
+        refused(format!("{}\n", lines[..5].join("\n"))),
+        RecordError::WrongCount { found: 4, .. }
+    ));
+    assert!(matches!(
+        refused(text.replacen("transcript/1", "transcript/2", 1)),
+        RecordError::OtherFormat { .. }
+    ));
+    assert!(matches!(refused(format!("{text}x\n")), RecordError::BadLine { .. }));
+    assert!(matches!(
+        refused(format!("{text}{}\n", lines.last().unwrap())),
+        RecordError::Twice { .. }
+    ));
+    assert!(matches!(
+        refused(text.replacen(lines[2], &format!("{} ", lines[2]), 1)),
+        RecordError::NotCanonical { line: 3 }
+    ));
+    assert!(matches!(
+        refused(text.replacen("{\"case\"", "{\"extra\":1,\"case\"", 1)),
+        RecordError::BadLine { line: 2, .. }
+    ));
+    assert!(matches!(refused("garbage\n".to_owned()), RecordError::NoHeader { .. }));
+    let swapped = [&lines[..1], &[lines[2], lines[1]], &lines[3..]].concat().join("\n") + "\n";
+    assert!(matches!(refused(swapped), RecordError::OutOfOrder { line: 3, .. }));
+}
+
+#[test]
+fn what_does_not_fit_the_suite_is_refused() {
+    let suite = embedded_suite();
+    let record = small(&suite);
+    let mut other = record.clone();
+    other.suite = "0".repeat(64);
+    assert!(matches!(other.rejudge(&suite), Err(RecordError::OtherSuite { .. })));
+    let mut other = record.clone();
+    other.cases[0].case = "sage.errors/no/such".to_owned();
+    assert!(matches!(other.rejudge(&suite), Err(RecordError::UnknownCase { .. })));
+    let mut other = record;
+    let seen = other.cases[0].seen.clone();
+    other.cases[1].seen = seen;
+    let (mut more, index) = (other.cases[0].clone(), 0);
+    if let proofmark_suite::record::CaseSeen::Played(transcript) = &mut more.seen {
+        let surplus = vec![proofmark_suite::transcript::Seen::Nothing; 50];
+        transcript.steps.extend(surplus);
+    }
+    other.cases[index] = more;
+    assert!(matches!(other.rejudge(&suite), Err(RecordError::OddCase { .. })));
+}
+
+#[rstest]
+#[case(3)]
+#[case(7)]
+fn shards_are_the_whole_together(#[case] count: u64) {
+    let suite = embedded_suite();
+    let selection = Selection { contracts: vec!["sage.errors".to_owned()], ..Selection::default() };
+    let whole = Record { partition: None, ..small(&suite) };
+    let parts: Vec<(String, Record)> = Shard::all(count)
+        .enumerate()
+        .map(|(index, shard)| {
+            let cases =
+                whole.cases.iter().filter(|one| shard.picks(suite.case(&one.case).unwrap()));
+            let part = Record {
+                cases: cases.cloned().collect(),
+                partition: Some(format!("hash:{}/{count}", index + 1)),
+                ..whole.clone()
+            };
+            (format!("part-{index}"), part)
+        })
+        .collect();
+    let merge = |parts: Vec<_>| Record::merged(parts, &suite, &selection);
+    let mut turned = parts.clone();
+    turned.reverse();
+    assert_eq!(merge(turned).unwrap().to_bytes(), whole.to_bytes());
+    let twice = [parts.clone(), parts[1..2].to_vec()].concat();
+    assert!(matches!(merge(twice), Err(MergeError::Overlap { .. })));
+    assert!(matches!(merge(parts[1..].to_vec()), Err(MergeError::Hole { .. })));
+    assert_eq!(merge(Vec::new()), Err(MergeError::Nothing));
+    let changed = |change: fn(&mut Record)| {
+        let mut parts = parts.clone();
+        change(&mut parts[1].1);
+        merge(parts).unwrap_err().to_string()
+    };
+    assert!(changed(|one| one.laws.seed = 9).contains("different inputs of laws"));
+    assert!(changed(|one| one.subject.as_mut().unwrap().version.push('1')).contains("subjects"));
+    assert!(changed(|one| one.subject = None).contains("different subjects"));
+    assert!(changed(|one| one.proofmark.push('1')).contains("versions of proofmark"));
+    assert!(changed(|one| one.suite = "00".to_owned()).contains("another suite"));
+    assert!(changed(|one| one.interrupted = true).contains("was interrupted"));
+    let all = Record::merged(parts, &suite, &Selection::default());
+    assert!(matches!(all, Err(MergeError::Hole { .. })), "the other contracts are missing");
+}
