@@ -1,17 +1,24 @@
 //! `proofmark`: certifies any implementation of a set of contracts. One file per subcommand.
 
+mod bless;
 mod certify;
 mod choice;
+mod completions;
 mod drive;
+mod edit;
 mod exit;
 mod found;
 mod lint;
 mod list;
+mod man;
+mod new;
 mod options;
 mod run;
 mod selftest;
 mod show;
+mod steps;
 mod subject;
+mod trace;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -25,7 +32,7 @@ use exit::Exit;
 /// Exit codes: 0 it holds, 1 it does not, 2 it could not be determined.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -37,8 +44,14 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Steps(steps::StepsArgs),
+    New(new::NewArgs),
+    Bless(bless::BlessArgs),
+    Trace(trace::TraceArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +63,12 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Steps(args) => exit::to_the_end(steps::steps(args, &mut out)),
+        Command::New(args) => new::new(args, &mut out),
+        Command::Bless(args) => bless::bless(args, &mut out),
+        Command::Trace(args) => trace::trace(args, &mut out),
+        Command::Completions(args) => exit::to_the_end(completions::completions(args, &mut out)),
+        Command::Man(args) => exit::to_the_end(man::man(args, &mut out)),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {
