@@ -79,7 +79,8 @@ fn shown(problem: &Problem, text: &str) -> String {
     let Place { line, column, length } = problem.place();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let title = Level::ERROR.primary_title(what);
-    let group = match text.lines().nth(line - 1) {
+    // A law stands in no file, and so on no line.
+    let group = match line.checked_sub(1).and_then(|index| text.lines().nth(index)) {
         // One line alone, however long the file is.
         Some(source) => {
             let at = |letters: usize| {

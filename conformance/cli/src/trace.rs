@@ -142,7 +142,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// Operations that no case calls, not even a law's.
+/// Operations that no fixture or scenario calls; a law's calls are made when it runs.
 fn uncalled<'a>(suite: &'a Suite, contract: &'a Contract) -> impl Iterator<Item = &'a str> {
     let called = move |operation: &&str| {
         let cases = suite.cases.iter().filter(|case| case.contract == contract.id);

@@ -68,7 +68,9 @@ impl Problem {
             });
             found.map(|at| self.message[at..].trim())
         };
-        after("; ").or_else(|| after(", expected ")).unwrap_or(&self.message)
+        let meant = || after(" (").and_then(|rest| rest.strip_suffix(')'));
+        let meant = || meant().filter(|rest| rest.starts_with("did you mean "));
+        after("; ").or_else(|| after(", expected ")).or_else(meant).unwrap_or(&self.message)
     }
 
     /// Finds the place, where it is not known yet, by what the message quotes: the first such word that stands on the line or
@@ -213,6 +215,7 @@ mod tests {
         let fix = |message: &str| Problem::new("f", 1, message).fix().to_owned();
         assert_eq!(fix("no step says `a; b`; the nearest is `c; d`"), "the nearest is `c; d`");
         assert_eq!(fix("unknown field `x`, expected `y`"), "`y`");
+        assert_eq!(fix("no `x` (did you mean `y`?)"), "did you mean `y`?");
         assert_eq!(fix("it must be `y`"), "it must be `y`");
     }
 

@@ -41,10 +41,14 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
     let reader = Reader { file, contract: folder, steps: &steps };
     // What is wrong with a line of a scenario would make its steps look wrong, too.
     let titles: BTreeSet<usize> = read.scenarios.iter().map(|told| told.title).collect();
-    let spoilt: BTreeSet<usize> = problems
-        .iter()
-        .filter_map(|problem| titles.range(..=problem.at.line).next_back().copied())
-        .collect();
+    let mut spoilt = BTreeSet::new();
+    for problem in &problems {
+        match titles.range(..=problem.at.line).next_back() {
+            Some(title) => spoilt.extend([*title]),
+            // Above all of them: in the background that they share.
+            None => spoilt.extend(&titles),
+        }
+    }
     for told in read.scenarios.iter().filter(|told| !spoilt.contains(&told.title)) {
         match reader.case(told) {
             Ok(mut case) => {

@@ -169,6 +169,7 @@ impl CaseLint<'_> {
                     id,
                     self.contract.requirements.iter().map(|known| known.id.as_str()),
                 );
+                let hint = or(hint, "add it there, or name one that is there");
                 self.wrong(format!("`{id}` is not in the ledger of {}{hint}", self.contract.id));
             }
         }
@@ -176,7 +177,7 @@ impl CaseLint<'_> {
 
     fn check_calls(&mut self) {
         if self.case.calls().next().is_none() {
-            self.wrong("it calls nothing, so it cannot fail");
+            self.wrong("it calls nothing, so it cannot fail; write a step with a `call`");
         } else if !can_fail(self.case) {
             self.wrong("whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it");
         }
@@ -191,6 +192,8 @@ impl CaseLint<'_> {
             };
             if !known().any(|name| name == call.operation) {
                 let hint = did_you_mean(&call.operation, known());
+                let hint =
+                    or(hint, "add it to `operations` of the ledger, or call one that is there");
                 self.wrong(format!(
                     "`{}` is not an operation of {}{hint}",
                     call.operation, contract.id
@@ -206,6 +209,7 @@ impl CaseLint<'_> {
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
                 let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
+                let hint = or(hint, "add it to `hooks` of the ledger, or name one that is there");
                 self.wrong(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
             }
         }
@@ -286,6 +290,11 @@ impl CaseLint<'_> {
             }
         }
     }
+}
+
+/// Where nothing is near enough to have been meant, what else would be right.
+fn or(hint: String, fix: &str) -> String {
+    if hint.is_empty() { format!("; {fix}") } else { hint }
 }
 
 fn is_inside(path: &str) -> bool {
