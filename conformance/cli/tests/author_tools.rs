@@ -130,7 +130,7 @@ fn what_new_writes_lints_clean_at_every_step() {
     let ledger = suite.join("fixtures/my.notes/requirements.toml");
     let text = fs::read_to_string(&ledger).unwrap();
     assert!(!text.contains("excluded"), "{text}");
-    // Ids are permanent: 3 comes after 7 no more. Comments stay.
+    // Ids are permanent: 6 does not come after 7. Comments stay.
     let odd = format!(
         "# kept\n{}",
         text.replace("NOTES-001", "NOTES-007").replace("must\"", "must\" # why")
@@ -148,6 +148,9 @@ fn what_new_writes_lints_clean_at_every_step() {
     let fixture = fs::read_to_string(suite.join("fixtures/my.notes/two.json")).unwrap();
     assert!(fixture.contains("\"NOTES-008\""), "the one without a case: {fixture}");
     clean("1 contracts, 2 requirements, 2 cases");
+    says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
+    assert!(fs::read_to_string(&ledger).unwrap().contains("id = \"NOTES-009\""));
+    clean("1 contracts, 3 requirements, 2 cases");
 }
 
 #[rstest]
