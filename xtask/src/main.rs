@@ -2,6 +2,7 @@
 
 mod bench;
 mod fuzz;
+mod kits;
 mod mutants;
 mod options;
 mod oracle;
@@ -16,6 +17,7 @@ use std::process::{Command, ExitCode};
 const COMMANDS: &str = "\
 cargo xtask bench     measure speed, as ratios within one run
 cargo xtask fuzz      try invented inputs on every parser (nightly)
+cargo xtask kits      build, check and test the adapter kits (node, npm, python3)
 cargo xtask mutants   break the reference's source; every change must fail a case
 cargo xtask oracle    recompute the goldens with independent programs (python3, node)
 cargo xtask tidy      check the repository's own rules
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         "bench" => bench::bench(),
         "bench-echo" => bench::echo(),
         "fuzz" => fuzz::fuzz(&args),
+        "kits" => kits::kits(),
         "mutants" => mutants::mutants(&args),
         "oracle" => oracle::oracle(),
         "tidy" => tidy::tidy(),

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
 
-use proofmark_protocol::message::{push_error, push_request, push_result};
+use proofmark_protocol::message::{push_error, push_notification, push_request, push_result};
 use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
 use serde_json::{Value, json};
 
@@ -45,6 +45,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("other-version", "speaks protocol 99", other_version),
     Adversary::null("floods-stderr", "prints a hundred megabytes on stderr", floods_stderr),
     Adversary::hostile("asks-without-end", "calls a fake for ever", asks_without_end),
+    Adversary::hostile("streams-without-end", "streams items for ever", streams_without_end),
+    Adversary::hostile(
+        "stray-event",
+        "streams an item of a call that is not under way",
+        stray_event,
+    ),
+    Adversary::hostile("event-elsewhere", "streams an item in another session", event_elsewhere),
     Adversary::null("no-reply", "answers `call` with a bare value", no_reply),
     Adversary::null(
         "implements-nothing",
@@ -242,6 +249,37 @@ fn asks_without_end(claims: &Claims) -> io::Result<()> {
             out.write_all(&line)?;
         }
         Ok(Then::Stop)
+    })
+}
+
+fn streams_without_end(claims: &Claims) -> io::Result<()> {
+    serve(claims, |id, params, _| {
+        let event = json!({ "session": params["session"], "call": id, "item": "more" });
+        let mut out = io::stdout().lock();
+        loop {
+            let mut line = Vec::new();
+            push_notification(&mut line, "event", &event);
+            out.write_all(&line)?;
+        }
+    })
+}
+
+fn stray_event(claims: &Claims) -> io::Result<()> {
+    serve(claims, |_, params, out| {
+        let event = json!({ "session": params["session"], "call": 1_000_000, "item": null });
+        push_notification(out, "event", &event);
+        Ok(Then::GoOn)
+    })
+}
+
+fn event_elsewhere(claims: &Claims) -> io::Result<()> {
+    serve(claims, |id, _, out| {
+        push_notification(
+            out,
+            "event",
+            &json!({ "session": "elsewhere", "call": id, "item": null }),
+        );
+        Ok(Then::GoOn)
     })
 }
 

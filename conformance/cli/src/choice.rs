@@ -1,19 +1,25 @@
 //! Which subject a command drives.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use proofmark_report::failure::quoted;
 use proofmark_suite::subject::SubjectCommand;
 
 use crate::exit::Failed;
+use crate::manifest::{self, Manifest};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubjectChoice {
     /// The built-in subject.
     #[arg(value_name = "SUBJECT")]
     built_in: Option<BuiltIn>,
+    /// The manifest that says how the subject is started [default: `proofmark.toml`, if it is here and
+    /// no subject is named].
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
     /// The command that starts a subject's adapter.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -24,37 +30,138 @@ enum BuiltIn {
     Reference,
 }
 
+/// A subject, and what its owner says about it.
+#[derive(Debug, Default)]
+pub(crate) struct Subject {
+    /// One command for all contracts, or for those that have none of their own.
+    pub(crate) command: Option<SubjectCommand>,
+    /// Commands of single contracts.
+    pub(crate) of_contract: BTreeMap<String, SubjectCommand>,
+    /// The words that name it on a command line; none if a manifest does by being there.
+    pub(crate) words: String,
+    pub(crate) claims: Vec<String>,
+    pub(crate) hooks: Vec<String>,
+    pub(crate) timeout: Option<u64>,
+    pub(crate) start_timeout: Option<u64>,
+    pub(crate) known_failures: Option<PathBuf>,
+    pub(crate) suite: Option<PathBuf>,
+}
+
 impl SubjectChoice {
+    /// Whether anything was said, on the command line or in a manifest that is here.
     pub(crate) fn is_given(&self) -> bool {
-        self.built_in.is_some() || !self.command.is_empty()
+        self.built_in.is_some() || !self.command.is_empty() || self.manifest_path().is_some()
     }
 
     pub(crate) fn is_reference(&self) -> bool {
-        self.command.is_empty()
+        self.command.is_empty() && self.manifest_path().is_none()
+    }
+
+    fn manifest_path(&self) -> Option<&Path> {
+        let here = Path::new(manifest::NAME);
+        let unnamed = self.built_in.is_none() && self.command.is_empty();
+        self.manifest.as_deref().or_else(|| (unnamed && here.exists()).then_some(here))
+    }
+
+    /// The one command that starts it, where only one can be used.
+    pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
+        let subject = self.resolve()?;
+        match (subject.command, subject.of_contract.is_empty()) {
+            (Some(command), true) => Ok(command),
+            _ => Err(Failed::Usage("this needs one command for all contracts, and the manifest has several; give it after `--`".to_owned())),
+        }
     }
 
     /// The reference is this same program, driven as a process like any other.
-    pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
-        match (self.command.split_first(), self.built_in) {
-            (Some(_), Some(_)) => Err(Failed::Usage(
-                "give either `reference` or a command after `--`, not both".to_owned(),
-            )),
-            (Some((program, args)), None) => {
-                let words: Vec<String> =
-                    self.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-                Ok(SubjectCommand {
+    pub(crate) fn resolve(&self) -> Result<Subject, Failed> {
+        let named = usize::from(self.built_in.is_some())
+            + usize::from(!self.command.is_empty())
+            + usize::from(self.manifest.is_some());
+        if named > 1 {
+            return Err(Failed::Usage(
+                "give one of `reference`, `--manifest FILE` and a command after `--`".to_owned(),
+            ));
+        }
+        if let Some((program, args)) = self.command.split_first() {
+            let shown = shown(self.command.iter().map(|word| word.to_string_lossy()));
+            return Ok(Subject {
+                words: format!("-- {shown}"),
+                command: Some(SubjectCommand {
                     program: program.clone(),
                     args: args.to_vec(),
-                    shown: words.join(" "),
-                })
-            }
-            (None, _) => Ok(SubjectCommand {
-                program: this_program()?.into(),
-                args: vec!["subject".into()],
-                shown: "proofmark subject".to_owned(),
+                    shown,
+                    ..SubjectCommand::default()
+                }),
+                ..Subject::default()
+            });
+        }
+        match self.manifest_path() {
+            Some(path) => self.of_manifest(path),
+            None => Ok(Subject {
+                words: "reference".to_owned(),
+                command: Some(SubjectCommand {
+                    program: this_program()?.into(),
+                    args: vec!["subject".into()],
+                    shown: "proofmark subject".to_owned(),
+                    ..SubjectCommand::default()
+                }),
+                ..Subject::default()
             }),
         }
     }
+
+    fn of_manifest(&self, path: &Path) -> Result<Subject, Failed> {
+        let Manifest { subject, contract } = Manifest::read(path)?;
+        // A bare name has the empty path as its parent.
+        let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let beside = beside.unwrap_or(Path::new("."));
+        let directory = match &subject.directory {
+            Some(directory) => beside.join(directory),
+            None => beside.to_owned(),
+        };
+        if !directory.is_dir() {
+            let told = format!("`subject.directory` is no folder: `{}`", directory.display());
+            return Err(manifest::ManifestError::Malformed { path: path.to_owned(), told }.into());
+        }
+        let command = |words: &Vec<String>| -> Option<SubjectCommand> {
+            let (program, args) = words.split_first()?;
+            // The system looks for it before it goes to the folder.
+            let program = match program.contains('/') {
+                true => std::path::absolute(directory.join(program)).ok()?.into_os_string(),
+                false => program.into(),
+            };
+            Some(SubjectCommand {
+                program,
+                args: args.iter().map(Into::into).collect(),
+                shown: shown(words.iter().map(Into::into)),
+                environment: subject.environment.clone(),
+                directory: Some(directory.clone()),
+            })
+        };
+        let words = self
+            .manifest
+            .as_ref()
+            .map(|given| format!("--manifest {}", quoted(&given.to_string_lossy())));
+        Ok(Subject {
+            command: subject.command.as_ref().and_then(command),
+            of_contract: contract
+                .iter()
+                .filter_map(|(id, driven)| Some((id.clone(), command(driven.command.as_ref()?)?)))
+                .collect(),
+            words: words.unwrap_or_default(),
+            claims: subject.claims,
+            hooks: subject.hooks,
+            timeout: subject.timeout_ms,
+            start_timeout: subject.start_timeout_ms,
+            known_failures: subject.known_failures.map(|file| beside.join(file)),
+            suite: subject.suite.map(|folder| beside.join(folder)),
+        })
+    }
+}
+
+/// A command as a user would type it.
+fn shown<'a>(words: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> String {
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 pub(crate) fn this_program() -> Result<PathBuf, Failed> {

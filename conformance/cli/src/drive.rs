@@ -8,15 +8,17 @@ use proofmark_report::failure::Rerun;
 use proofmark_report::progress::Progress;
 use proofmark_report::{failures, json, summary};
 use proofmark_suite::Suite;
-use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
-use proofmark_suite::select::Selection;
-use proofmark_suite::subject::Patience;
+use proofmark_suite::run::{Cancel, Event, run as run_cases};
+use proofmark_suite::select::SelectError;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
 use crate::found;
+use crate::memory::Memory;
 use crate::options::{Filters, Format, How};
+use crate::parts::{broken_promises, joined, parts};
+use crate::watch::{folders, watch};
 
 /// How much of the contracts a report shows.
 #[derive(PartialEq)]
@@ -36,52 +38,74 @@ pub(crate) fn drive(
     holds: impl Fn(&Suite, &RunOutcome, &[ContractResult<'_>]) -> bool,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
-    let suite = how.suite.load()?;
-    let selection = Selection {
-        contracts: filters.contract.clone(),
-        cases: filters.case.clone(),
-        requirements: filters.requirement.clone(),
-    };
-    let cases = selection.of(&suite)?;
-    let command = subject.command()?;
-    let mut options = RunOptions {
-        window: usize::from(how.window),
-        shuffle: how.shuffle,
-        laws: how.laws.options(),
-        patience: Patience {
-            start: Duration::from_millis(how.start_timeout),
-            call: Duration::from_millis(how.timeout),
-            ..Patience::default()
-        },
-        kill_orphans: true,
-        ..RunOptions::default()
-    };
-    if let Some(jobs) = how.jobs {
-        options.jobs = usize::from(jobs);
+    let subject = subject.resolve()?;
+    if how.watch {
+        return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
     }
+    let suite = how.suite.load_for(&subject)?;
+    let known = how.known.read(&subject, &suite)?;
+    let memory = Memory::of(&subject, how.suite.suite.as_deref());
+    let mut cases = filters.selection().of(&suite)?;
+    if filters.last_failed {
+        cases = memory.failed_of(cases)?;
+    }
+    let count = cases.len();
+    let parts = parts(&subject, &suite, cases)?;
+    let options = how.run_options(&subject);
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
 
     let started = Instant::now();
-    let mut progress = Progress::new(cases.len());
-    let outcome =
-        run_cases(&suite, cases, &command, &options, &cancel, |event| progress.on_event(event));
+    let mut progress = Progress::new(count);
+    let mut failed_fast = false;
+    let today = how.known.today();
+    let mut on_event = |event: &Event| {
+        progress.on_event(event);
+        let Event::Case(result) = event else { return };
+        let excused = known.as_ref().is_some_and(|known| known.excuses(&result.case, today));
+        if how.fail_fast && result.failed_unexpectedly() && !excused {
+            failed_fast = true;
+            cancel.cancel();
+        }
+    };
+    let mut outcomes = Vec::new();
+    for part in parts {
+        let cases = part.cases.clone();
+        let ran = run_cases(&suite, cases, part.command, &options, &cancel, &mut on_event);
+        outcomes.push(part.alone(ran?));
+    }
     progress.finish();
-    let outcome = outcome?;
+    let mut outcome = joined(outcomes).ok_or(SelectError::Nothing)?;
     let elapsed = started.elapsed();
+    if let Some(known) = &known {
+        known.hold_against(&mut outcome, today);
+    }
+    memory.keep(&outcome);
     let contracts = outcome.judge(&suite);
-    let holds = !outcome.interrupted && holds(&suite, &outcome, &contracts);
+    let broken = broken_promises(&subject, &outcome);
+    let holds = !outcome.interrupted
+        && outcome.known_problems.is_empty()
+        && broken.is_empty()
+        && holds(&suite, &outcome, &contracts);
     let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };
     let written = match how.format {
         Format::Json => report.write_json(out),
-        Format::Human => report.write_human(out, &shown, &how.rerun(subject, &command)),
+        Format::Human => report.write_human(out, &shown, &how.rerun(&subject)).and_then(|()| {
+            broken.iter().try_for_each(|told| writeln!(out, "does not hold: {told}"))?;
+            let stopped = if failed_fast {
+                "stopped at the first failure; the rest was not tried\n"
+            } else {
+                ""
+            };
+            write!(out, "{stopped}")
+        }),
     };
     let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
     let exit = standing(found, written)?;
     if let Some(folder) = &how.laws.save_found {
         found::save(folder, &outcome)?;
     }
-    if outcome.interrupted { Err(Failed::Interrupted) } else { Ok(exit) }
+    if outcome.interrupted && !failed_fast { Err(Failed::Interrupted) } else { Ok(exit) }
 }
 
 /// What a run found out, on its way to the reader.

@@ -9,6 +9,8 @@ use proofmark_suite::run::RunError;
 use proofmark_suite::select::SelectError;
 use proofmark_suite::{Problem, SourceError};
 
+use crate::manifest::ManifestError;
+
 /// What a command found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -43,6 +45,8 @@ pub(crate) enum Failed {
     Run(#[from] RunError),
     #[error(transparent)]
     Selftest(#[from] SelftestError),
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
     #[error("{0}")]
     Usage(String),
     #[error("what was found cannot be saved to `{}`: {fault}", path.display())]

@@ -4,21 +4,29 @@ mod bless;
 mod certify;
 mod choice;
 mod completions;
+mod doctor;
 mod drive;
 mod edit;
 mod exit;
 mod found;
+mod guide;
+mod init;
 mod lint;
 mod list;
 mod man;
+mod manifest;
+mod memory;
 mod new;
 mod options;
+mod parts;
 mod run;
 mod selftest;
 mod show;
 mod steps;
 mod subject;
 mod trace;
+mod vendored;
+mod watch;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,6 +56,9 @@ enum Command {
     New(new::NewArgs),
     Bless(bless::BlessArgs),
     Trace(trace::TraceArgs),
+    Init(init::InitArgs),
+    Doctor(doctor::DoctorArgs),
+    Guide(guide::GuideArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
     Completions(completions::CompletionsArgs),
@@ -69,6 +80,9 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::trace(args, &mut out),
         Command::Completions(args) => exit::to_the_end(completions::completions(args, &mut out)),
         Command::Man(args) => exit::to_the_end(man::man(args, &mut out)),
+        Command::Init(args) => init::init(args, &mut out),
+        Command::Doctor(args) => doctor::doctor(args, &mut out),
+        Command::Guide(args) => exit::to_the_end(guide::guide(args, &mut out)),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {

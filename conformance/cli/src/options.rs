@@ -1,14 +1,20 @@
 //! What a user may say about a run: which cases, and how.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::ValueEnum;
+use jiff::Zoned;
+use jiff::civil::Date;
 use proofmark_report::failure::{Rerun, quoted};
+use proofmark_suite::known::KnownFailures;
 use proofmark_suite::law::LawOptions;
-use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::run::RunOptions;
+use proofmark_suite::select::{Partition, Selection};
+use proofmark_suite::subject::Patience;
 use proofmark_suite::{Suite, SuiteFiles};
 
-use crate::choice::SubjectChoice;
+use crate::choice::Subject;
 use crate::exit::Failed;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
@@ -26,12 +32,34 @@ pub(crate) struct Filters {
     /// Only the cases that show this requirement. May be given several times.
     #[arg(long, value_name = "ID")]
     pub(crate) requirement: Vec<String>,
+    /// Only this part of them: `hash:K/N` (a new case moves no other) or `slice:K/N` (parts of the
+    /// same size), with K from 1.
+    #[arg(long, value_name = "PART")]
+    pub(crate) partition: Option<Partition>,
+    /// Only the cases that failed when this subject last ran here; all, if none did.
+    #[arg(long)]
+    pub(crate) last_failed: bool,
 }
 
 impl Filters {
     /// Every case of these contracts, or of all when there are none.
     pub(crate) fn of_contracts(contracts: &[String]) -> Self {
-        Self { contract: contracts.to_vec(), case: Vec::new(), requirement: Vec::new() }
+        Self {
+            contract: contracts.to_vec(),
+            case: Vec::new(),
+            requirement: Vec::new(),
+            partition: None,
+            last_failed: false,
+        }
+    }
+
+    pub(crate) fn selection(&self) -> Selection {
+        Selection {
+            contracts: self.contract.clone(),
+            cases: self.case.clone(),
+            requirements: self.requirement.clone(),
+            partition: self.partition,
+        }
     }
 }
 
@@ -48,12 +76,20 @@ pub(crate) struct How {
     pub(crate) shuffle: Option<u64>,
     #[command(flatten)]
     pub(crate) laws: Laws,
-    /// How long a subject may take for one answer.
-    #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
-    pub(crate) timeout: u64,
-    /// How long a subject may take to start and say hello.
-    #[arg(long, value_name = "MS", default_value_t = PATIENCE_MS, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
-    pub(crate) start_timeout: u64,
+    /// How long a subject may take for one answer [default: 10000].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    pub(crate) timeout: Option<u64>,
+    /// How long a subject may take to start and say hello [default: 10000].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    pub(crate) start_timeout: Option<u64>,
+    /// Run again whenever a file in this folder or in the suite changes.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Stop at the first failure that is not a known one.
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    #[command(flatten)]
+    pub(crate) known: Known,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -61,20 +97,36 @@ pub(crate) struct How {
 }
 
 impl How {
-    /// How a reader of this run's report runs one case of it again.
-    pub(crate) fn rerun(&self, choice: &SubjectChoice, command: &SubjectCommand) -> Rerun {
-        let subject = if choice.is_reference() {
-            "reference".to_owned()
-        } else {
-            format!("-- {}", command.shown)
+    /// What the command line says counts, then what the manifest says.
+    pub(crate) fn run_options(&self, subject: &Subject) -> RunOptions {
+        let limit = |given: Option<u64>, said: Option<u64>| {
+            Duration::from_millis(given.or(said).unwrap_or(PATIENCE_MS))
         };
+        let usual = RunOptions::default();
+        RunOptions {
+            jobs: self.jobs.map_or(usual.jobs, usize::from),
+            window: usize::from(self.window),
+            shuffle: self.shuffle,
+            laws: self.laws.options(),
+            patience: Patience {
+                start: limit(self.start_timeout, subject.start_timeout),
+                call: limit(self.timeout, subject.timeout),
+                ..Patience::default()
+            },
+            kill_orphans: true,
+            ..usual
+        }
+    }
+
+    /// How a reader of this run's report runs one case of it again.
+    pub(crate) fn rerun(&self, subject: &Subject) -> Rerun {
         let mut options = Vec::new();
         if let Some(folder) = &self.suite.suite {
             options.push(format!("--suite {}", quoted(&folder.to_string_lossy())));
         }
         for (flag, given) in [("--timeout", self.timeout), ("--start-timeout", self.start_timeout)]
         {
-            if given != PATIENCE_MS {
+            if let Some(given) = given {
                 options.push(format!("{flag} {given}"));
             }
         }
@@ -86,8 +138,48 @@ impl How {
         if laws.cases != usual.cases {
             options.push(format!("--law-cases {}", laws.cases));
         }
-        let folder = self.suite.suite.as_deref().unwrap_or(Path::new("."));
+        let folder = self.suite.suite.as_deref().or(subject.suite.as_deref());
+        let folder = folder.unwrap_or(Path::new("."));
+        let subject = subject.words.clone();
         Rerun { subject, options: options.join(" "), keep_in: quoted(&folder.to_string_lossy()) }
+    }
+}
+
+/// What is known to fail.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Known {
+    /// A list of known failures. They are no surprise; any other failure, one of them that passes, and a
+    /// line that is stale or expired is.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known_failures: Option<PathBuf>,
+    /// The day on which lines of that list are held to have expired or not [default: today].
+    #[arg(long, value_name = "DATE")]
+    today: Option<Date>,
+}
+
+impl Known {
+    /// The list that is to be held against the run, if there is one.
+    pub(crate) fn read(
+        &self,
+        subject: &Subject,
+        suite: &Suite,
+    ) -> Result<Option<KnownFailures>, Failed> {
+        let path = self.known_failures.as_ref().or(subject.known_failures.as_ref());
+        let Some(path) = path else { return Ok(None) };
+        let text = std::fs::read_to_string(path).map_err(|fault| {
+            Failed::Usage(format!(
+                "the known failures in `{}` cannot be read: {fault}",
+                path.display()
+            ))
+        })?;
+        let known = KnownFailures::parse(&text, suite).map_err(|fault| {
+            Failed::Usage(format!("known failures, `{}`, {fault}", path.display()))
+        })?;
+        Ok(Some(known))
+    }
+
+    pub(crate) fn today(&self) -> Date {
+        self.today.unwrap_or_else(|| Zoned::now().date())
     }
 }
 
@@ -126,7 +218,16 @@ pub(crate) enum Format {
 
 impl SuiteChoice {
     pub(crate) fn load(&self) -> Result<Suite, Failed> {
-        let files = match &self.suite {
+        Self::load_from(self.suite.as_deref())
+    }
+
+    /// The suite that the command line names, or else the manifest, or else the one inside.
+    pub(crate) fn load_for(&self, subject: &Subject) -> Result<Suite, Failed> {
+        Self::load_from(self.suite.as_deref().or(subject.suite.as_deref()))
+    }
+
+    fn load_from(folder: Option<&Path>) -> Result<Suite, Failed> {
+        let files = match folder {
             Some(folder) => SuiteFiles::in_folder(folder)?,
             None => SuiteFiles::embedded(),
         };

@@ -184,6 +184,9 @@ fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
     for ask in &call.asks {
         writeln!(out, "    asks {}", ask.source)?;
     }
+    for item in &call.streams {
+        writeln!(out, "    streams {}", item.source)?;
+    }
     Ok(())
 }
 

@@ -106,6 +106,7 @@ fn killed(suite: &Suite) -> Result<BTreeMap<String, Tally>, Failed> {
         program: this_program()?.into(),
         args: vec!["subject".into()],
         shown: "proofmark subject".to_owned(),
+        ..SubjectCommand::default()
     };
     let options = RunOptions { scratch: memory(), ..RunOptions::default() };
     Ok(mutants::check(suite, &command, &options, &cancel)?.requirements)

@@ -30,6 +30,7 @@ fn judged_again_a_case_comes_out_the_same(#[case] adversary: &str, #[case] prefi
         program: PROOFMARK.into(),
         args: ["subject", "--adversary", adversary].map(Into::into).to_vec(),
         shown: adversary.to_owned(),
+        ..SubjectCommand::default()
     };
     let options = RunOptions { record: true, ..RunOptions::default() };
     let outcome = run(&suite, cases, &command, &options, &Cancel::default(), |_| {}).unwrap();

@@ -25,7 +25,8 @@ struct Sorted<'a> {
 impl<'a> Sorted<'a> {
     fn of(suite: &'a Suite, results: &'a [CaseResult]) -> Self {
         let mut sorted = Self::default();
-        for result in results {
+        // What its owner knows needs no telling.
+        for result in results.iter().filter(|result| result.known.is_none()) {
             let Verdict::Failed { failure } = &result.verdict else { continue };
             let (name, failure) = (result.case.as_str(), &**failure);
             let case = suite.case(name);

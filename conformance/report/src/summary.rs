@@ -124,6 +124,9 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
     for fault in &outcome.faults {
         writeln!(out, "{} {}: {fault}; nothing is certified", styled(BAD, "FAULT"), fault.code())?;
     }
+    for problem in &outcome.known_problems {
+        writeln!(out, "{} {problem}", styled(BAD, "KNOWN FAILURES"))?;
+    }
     for unknown in outcome.unknown_claims(suite) {
         writeln!(out, "note: {unknown}")?;
     }
@@ -153,10 +156,11 @@ pub fn write_totals(
     outcome: &RunOutcome,
     elapsed: Duration,
 ) -> io::Result<()> {
-    let (mut passed, mut failed, mut undecisive, mut idle) = (0, 0, 0, 0);
+    let (mut passed, mut failed, mut undecisive, mut known, mut idle) = (0, 0, 0, 0, 0);
     for result in &outcome.results {
         match &result.verdict {
             Verdict::Passed => passed += 1,
+            Verdict::Failed { .. } if result.known.is_some() => known += 1,
             Verdict::Failed { .. } => {
                 failed += 1;
                 undecisive +=
@@ -170,10 +174,14 @@ pub fn write_totals(
         all if all == failed => " (none of which decides)".to_owned(),
         some => format!(" ({some} of which do not decide)"),
     };
+    let known = match known {
+        0 => String::new(),
+        known => format!(", {known} failed as known"),
+    };
     let seconds = elapsed.as_secs_f64();
     writeln!(
         out,
-        "{passed} passed, {failed} failed{note}, {idle} not exercised in {seconds:.2} s"
+        "{passed} passed, {failed} failed{note}{known}, {idle} not exercised in {seconds:.2} s"
     )?;
     let mut reasons: Vec<String> = outcome
         .results

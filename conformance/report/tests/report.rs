@@ -144,6 +144,7 @@ fn outcome() -> RunOutcome {
         laws: LawOptions::default(),
         late: 0,
         interrupted: false,
+        known_problems: Vec::new(),
     }
 }
 

@@ -69,6 +69,7 @@ impl Options {
             program: self.program.clone().into_os_string(),
             args: args.into_iter().map(Into::into).collect(),
             shown,
+            ..SubjectCommand::default()
         }
     }
 }

@@ -115,6 +115,7 @@ pub struct Step {
 }
 
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly every step is a call")]
 pub enum Action {
     Call(CallStep),
     /// Sent at once, without waiting for one another.
@@ -141,6 +142,8 @@ pub struct CallStep {
     pub expect: Vec<Outcome>,
     /// The exact calls of fakes during this call, in order.
     pub asks: Vec<Pattern>,
+    /// The exact items of its stream, in order.
+    pub streams: Vec<Pattern>,
 }
 
 impl CallStep {
@@ -154,6 +157,7 @@ impl CallStep {
             saved_as: None,
             expect,
             asks: Vec::new(),
+            streams: Vec::new(),
         }
     }
 }

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::case::{Action, CallStep, Case, Step};
 use crate::files;
-use crate::outcome::{asks_differ, bounded, bounded_copy, differs, expectation, reply_of};
+use crate::outcome::{
+    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of,
+};
 use crate::saved::Saved;
 use crate::subject::connection::Ask;
 use crate::transcript::{Answered, Ending, Seen, Transcript};
@@ -145,12 +147,17 @@ impl<'a> Judge<'a> {
         if let Some(name) = &call.saved_as {
             self.saved.keep(name, value.clone());
         }
-        match asks_differ(call, &answer.asks, &self.saved).filter(|_| alone) {
-            Some((expected, got, difference)) => Err(Box::new(Failure {
+        let asks = asks_differ(call, &answer.asks, &self.saved).filter(|_| alone);
+        let events = || events_differ(call, &answer.events, &self.saved);
+        let differs = asks
+            .map(|lists| ("the calls of fakes are not as expected", lists))
+            .or_else(|| Some(("the items of the stream are not as expected", events()?)));
+        match differs {
+            Some((told, (expected, got, difference))) => Err(Box::new(Failure {
                 expected: Some(expected),
                 got: Some(got),
                 difference: Some(difference),
-                ..of_call("difference", "the calls of fakes are not as expected".to_owned())
+                ..of_call("difference", told.to_owned())
             })),
             None => Ok(()),
         }

@@ -8,9 +8,11 @@
 //! Nothing here calls a reference implementation: what is right stands in `features/` and `fixtures/`.
 
 pub mod case;
+pub mod doctor;
 mod files;
 pub mod gherkin;
 pub mod judge;
+pub mod known;
 pub mod law;
 pub mod ledger;
 mod load;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::case::{CallStep, Outcome};
-use crate::matcher::Difference;
+use crate::matcher::{Difference, Pattern};
 use crate::saved::Saved;
 use crate::subject::connection::Ask;
 
@@ -76,33 +76,48 @@ pub(crate) fn expectation(expect: &[Outcome]) -> Value {
     }
 }
 
-pub(crate) fn asks_differ(
-    call: &CallStep,
-    asks: &[Ask],
-    saved: &Saved,
-) -> Option<(Value, Value, Difference)> {
-    let got: Vec<Value> = asks
+/// What one list of side effects of a call should have been, what it was, and where the two part.
+pub(crate) type ListDiffers = Option<(Value, Value, Difference)>;
+
+pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListDiffers {
+    let got = asks
         .iter()
         .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
         .collect();
+    let named = |place: usize| format!("call {place} of a fake");
+    list_differs("asks", &call.asks, got, named, saved)
+}
+
+pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {
+    let named = |place: usize| format!("item {place} of the stream");
+    list_differs("streams", &call.streams, events.to_vec(), named, saved)
+}
+
+fn list_differs(
+    key: &str,
+    patterns: &[Pattern],
+    got: Vec<Value>,
+    named: impl Fn(usize) -> String,
+    saved: &Saved,
+) -> ListDiffers {
     let mut difference =
-        call.asks.iter().zip(&got).enumerate().find_map(|(index, (pattern, ask))| {
-            let mut difference = pattern.difference_given(saved, ask)?;
-            difference.path = format!("call {} of a fake, {}", index + 1, difference.path);
+        patterns.iter().zip(&got).enumerate().find_map(|(index, (pattern, item))| {
+            let mut difference = pattern.difference_given(saved, item)?;
+            difference.path = format!("{}, {}", named(index + 1), difference.path);
             Some(difference)
         });
-    if difference.is_none() && call.asks.len() != got.len() {
-        let place = call.asks.len().min(got.len());
+    if difference.is_none() && patterns.len() != got.len() {
+        let place = patterns.len().min(got.len());
         let shown =
-            |value: Option<&Value>| value.map_or("no further call".to_owned(), Value::to_string);
+            |value: Option<&Value>| value.map_or("nothing further".to_owned(), Value::to_string);
         difference = Some(Difference {
-            path: format!("call {} of a fake", place + 1),
-            expected: shown(call.asks.get(place).map(|pattern| &pattern.source)),
+            path: named(place + 1),
+            expected: shown(patterns.get(place).map(|pattern| &pattern.source)),
             got: shown(got.get(place)),
         });
     }
-    let expected = call.asks.iter().map(|pattern| pattern.source.clone()).collect();
-    Some((json!({"asks": Value::Array(expected)}), json!({"asks": got}), difference?))
+    let expected: Vec<Value> = patterns.iter().map(|pattern| pattern.source.clone()).collect();
+    Some((bounded(json!({key: expected})), bounded(json!({key: got})), difference?))
 }
 
 /// Changes every string of a value.

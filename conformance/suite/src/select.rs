@@ -1,5 +1,8 @@
 //! Which cases a run executes.
 
+use std::fmt;
+use std::str::FromStr;
+
 use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest as _, Sha256};
 
@@ -13,6 +16,8 @@ pub struct Selection {
     pub contracts: Vec<String>,
     pub cases: Vec<String>,
     pub requirements: Vec<String>,
+    /// Of what these leave, only this part.
+    pub partition: Option<Partition>,
 }
 
 /// Why nothing can be selected.
@@ -26,6 +31,17 @@ pub enum SelectError {
     NoMatch { glob: String, hint: String },
     #[error("no case is left by these filters together; a run of zero cases shows nothing")]
     Nothing,
+    #[error("`{partition}` has none of the {cases} selected cases; take fewer parts")]
+    EmptyPart { partition: Partition, cases: usize },
+}
+
+/// Why some text names no part of a suite.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PartitionError {
+    #[error("`{0}` must be `hash:K/N` or `slice:K/N`, such as `hash:1/3`")]
+    Form(String),
+    #[error("`{0}`: of N parts, K is one from 1 to N")]
+    Bounds(String),
 }
 
 impl Selection {
@@ -49,7 +65,16 @@ impl Selection {
                 && (globs.is_empty() || globs.iter().any(|glob| fits(glob, case)))
         };
         let selected: Vec<&Case> = suite.cases.iter().filter(wanted).collect();
-        if selected.is_empty() { Err(SelectError::Nothing) } else { Ok(selected) }
+        match self.partition {
+            _ if selected.is_empty() => Err(SelectError::Nothing),
+            None => Ok(selected),
+            Some(partition) => {
+                let cases = selected.len();
+                let part = partition.of(selected);
+                let empty = SelectError::EmptyPart { partition, cases };
+                if part.is_empty() { Err(empty) } else { Ok(part) }
+            }
+        }
     }
 
     fn globs(&self, suite: &Suite) -> Result<Vec<GlobMatcher>, SelectError> {
@@ -102,6 +127,56 @@ fn known<'a, I: Iterator<Item = &'a str>>(
             Err(SelectError::Unknown { kind, name: name.clone(), nearest })
         }
         None => Ok(()),
+    }
+}
+
+/// A part of the selected cases, for one of several machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partition {
+    /// By a hash of the name: a new case moves no other.
+    Hash(Shard),
+    /// Every Nth in name order: parts of the same size, give or take one.
+    Slice(Shard),
+}
+
+impl Partition {
+    fn of(self, cases: Vec<&Case>) -> Vec<&Case> {
+        match self {
+            Self::Hash(shard) => cases.into_iter().filter(|case| shard.picks(case)).collect(),
+            Self::Slice(Shard { index, count }) => {
+                let mine = |place: &u64| place % count == index;
+                (0..).zip(cases).filter(|(place, _)| mine(place)).map(|(_, case)| case).collect()
+            }
+        }
+    }
+}
+
+impl FromStr for Partition {
+    type Err = PartitionError;
+
+    fn from_str(text: &str) -> Result<Self, PartitionError> {
+        let form = || PartitionError::Form(text.to_owned());
+        let (kind, part) = text.split_once(':').ok_or_else(form)?;
+        let (number, count) = part.split_once('/').ok_or_else(form)?;
+        let number = number.parse::<u64>().map_err(|_| form())?;
+        let count = count.parse::<u64>().map_err(|_| form())?;
+        if !(1..=count).contains(&number) {
+            return Err(PartitionError::Bounds(text.to_owned()));
+        }
+        let shard = Shard { index: number - 1, count };
+        match kind {
+            "hash" => Ok(Self::Hash(shard)),
+            "slice" => Ok(Self::Slice(shard)),
+            _ => Err(form()),
+        }
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Hash(shard) | Self::Slice(shard)) = self;
+        let kind = if matches!(self, Self::Hash(_)) { "hash" } else { "slice" };
+        write!(f, "{kind}:{}/{}", shard.index + 1, shard.count)
     }
 }
 

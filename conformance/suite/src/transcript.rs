@@ -35,6 +35,8 @@ pub struct Answered {
     /// Calls of fakes meanwhile. With several calls at once nobody can tell whose they are, so they
     /// are told at the end, among those that belong to no call.
     pub asks: Vec<Ask>,
+    /// The items of its stream, in the order in which they came.
+    pub events: Vec<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

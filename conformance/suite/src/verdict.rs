@@ -6,6 +6,7 @@ use proofmark_protocol::HelloReply;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::known::KnownProblem;
 use crate::law::LawOptions;
 use crate::ledger::{Contract, Requirement};
 use crate::matcher::Difference;
@@ -21,6 +22,9 @@ pub struct CaseResult {
     pub case: String,
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// Why it was known that it fails, if it fails and was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
     /// What was seen of it, if that was to be kept.
     #[serde(skip)]
     pub transcript: Option<Transcript>,
@@ -28,11 +32,16 @@ pub struct CaseResult {
 
 impl CaseResult {
     pub fn new(case: &str, verdict: Verdict) -> Self {
-        Self { case: case.to_owned(), verdict, transcript: None }
+        Self { case: case.to_owned(), verdict, known: None, transcript: None }
     }
 
     pub fn passed(&self) -> bool {
         self.verdict == Verdict::Passed
+    }
+
+    /// Whether it failed and nobody knew that it would.
+    pub fn failed_unexpectedly(&self) -> bool {
+        matches!(self.verdict, Verdict::Failed { .. }) && self.known.is_none()
     }
 }
 
@@ -197,16 +206,19 @@ pub struct RunOutcome {
     pub late: usize,
     /// The run was interrupted: what is missing was not tried.
     pub interrupted: bool,
+    /// Where the list of known failures is not as the run is.
+    pub known_problems: Vec<KnownProblem>,
 }
 
 impl RunOutcome {
-    /// Whether every case passed and the subject behaved. What was not exercised or not tried is no
-    /// pass, and neither is nothing at all.
+    /// Whether every case passed, or failed as it was known to, and the subject behaved. What was not
+    /// exercised or not tried is no pass, and neither is nothing at all.
     pub fn all_passed(&self) -> bool {
         self.faults.is_empty()
             && !self.interrupted
             && !self.results.is_empty()
-            && self.results.iter().all(|result| result.verdict == Verdict::Passed)
+            && self.known_problems.is_empty()
+            && self.results.iter().all(|result| result.passed() || result.known.is_some())
     }
 
     /// The outcomes of disjoint parts as one. A subject that introduced itself in two ways has a fault.
@@ -223,6 +235,7 @@ impl RunOutcome {
             whole.results.extend(part.results);
             whole.faults.extend(part.faults);
             whole.late += part.late;
+            whole.known_problems.extend(part.known_problems);
             whole.interrupted |= part.interrupted;
         }
         whole.results.sort_by(|a, b| a.case.cmp(&b.case));

@@ -83,6 +83,7 @@ fn drive(suite: &Suite, jobs: usize, window: usize) -> Result<Duration, String> 
         program: beside("proofmark")?.into(),
         args: vec!["subject".into()],
         shown: "proofmark subject".to_owned(),
+        ..SubjectCommand::default()
     };
     let options = RunOptions { jobs, window, ..RunOptions::default() };
     timed(|| {

@@ -13,7 +13,11 @@ pub(super) enum Expectation {
         call: Option<usize>,
         outcome: Outcome,
     },
-    Asks(Value),
+    /// `asks` or `streams` of a call.
+    List {
+        name: &'static str,
+        value: Value,
+    },
     File {
         path: String,
         value: Value,
@@ -42,14 +46,9 @@ pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String>
                 .map(|outcome| Expectation::Call { call: None, outcome })
                 .into_iter()
                 .collect();
-            let asks: Vec<Value> = answer
-                .asks
-                .iter()
-                .map(|ask| json!({ "fake": ask.fake, "method": ask.method, "args": literal(ask.args.clone()) }))
-                .collect();
-            // The outcome is as expected, so it must be the calls of fakes that are not.
+            // The outcome is as expected, so it must be the calls of fakes or the items of the stream that are not.
             if found.is_empty() {
-                found.push(Expectation::Asks(Value::Array(asks)));
+                found.extend(lists(&judge, step, call, answer));
             }
             Ok(found)
         }
@@ -86,6 +85,30 @@ pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String>
     }
 }
 
+/// The lists beside the outcome that are not as the case expects.
+fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> Vec<Expectation> {
+    let differs = |call: CallStep, answer: Answered| {
+        let alone = Step { action: Action::Call(call), ..step.clone() };
+        judge.fork().step(&alone, &Seen::Calls(vec![answer])).is_err()
+    };
+    let mut found = Vec::new();
+    let unstreamed = CallStep { streams: Vec::new(), ..call.clone() };
+    if differs(unstreamed, Answered { events: Vec::new(), ..answer.clone() }) {
+        let ask = |ask: &proofmark_suite::Ask| {
+            let args = literal(ask.args.clone());
+            json!({ "fake": ask.fake, "method": ask.method, "args": args })
+        };
+        let value = answer.asks.iter().map(ask).collect();
+        found.push(Expectation::List { name: "asks", value });
+    }
+    let unasked = CallStep { asks: Vec::new(), ..call.clone() };
+    if differs(unasked, Answered { asks: Vec::new(), ..answer.clone() }) {
+        let value = answer.events.iter().cloned().map(literal).collect();
+        found.push(Expectation::List { name: "streams", value });
+    }
+    found
+}
+
 /// How the call ended, if the case expects something else.
 fn differing(
     judge: &Judge<'_>,
@@ -94,9 +117,9 @@ fn differing(
     answer: &Answered,
 ) -> Result<Option<Outcome>, String> {
     let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter broke: {fault}"))?;
-    let free = CallStep { asks: Vec::new(), ..call.clone() };
+    let free = CallStep { asks: Vec::new(), streams: Vec::new(), ..call.clone() };
     let alone = Step { action: Action::Call(free), ..step.clone() };
-    let unasked = Answered { reply: Ok(reply.clone()), asks: Vec::new() };
+    let unasked = Answered { reply: Ok(reply.clone()), asks: Vec::new(), events: Vec::new() };
     let judged = judge.fork().step(&alone, &Seen::Calls(vec![unasked]));
     let Err(failure) = judged else { return Ok(None) };
     if failure.reason != "difference" {

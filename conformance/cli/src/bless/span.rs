@@ -145,12 +145,12 @@ pub(super) fn change(
                 let call = together.get(at).ok_or("its call is not in its file")?;
                 edits.push(outcome_edit(text, call, outcome)?);
             }
-            Expectation::Asks(value) => match step.get("asks") {
-                Some(asks) => edits.push(replaced(text, span(text, asks.get()), &value)),
+            Expectation::List { name, value } => match step.get(name) {
+                Some(list) => edits.push(replaced(text, span(text, list.get()), &value)),
                 None => {
                     let call = step.get("call").ok_or("the step is no call")?;
                     let end = span(text, call.get()).end;
-                    let written = format!(", \"asks\": {}", inline(&value));
+                    let written = format!(", \"{name}\": {}", inline(&value));
                     edits.push((end..end, written));
                 }
             },

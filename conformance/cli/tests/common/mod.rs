@@ -23,6 +23,7 @@ pub(crate) fn reference() -> SubjectCommand {
         program: PROOFMARK.into(),
         args: vec!["subject".into()],
         shown: "proofmark subject".to_owned(),
+        ..SubjectCommand::default()
     }
 }
 

@@ -40,6 +40,9 @@ fn of_answer(call: &CallStep, answer: &Answered, other: &Answered) -> Option<&'s
     if answer.asks != other.asks {
         return of_asks(call, &answer.asks, &other.asks);
     }
+    if answer.events != other.events {
+        return of_events(call, &answer.events, &other.events);
+    }
     let (Ok(reply), Ok(other)) = (&answer.reply, &other.reply) else { return None };
     let of_kind = |key: &str| Some((reply.get(key)?, other.get(key)?));
     let patterns = call.expect.iter().filter_map(|outcome| match outcome {
@@ -66,6 +69,16 @@ fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str
     let pairs = asks.iter().zip(others).zip(&call.asks);
     all(pairs.filter(|((ask, other), _)| ask != other), |((ask, other), pattern)| {
         of_value(pattern, &whole(ask), &whole(other))
+    })
+}
+
+fn of_events(call: &CallStep, events: &[Value], others: &[Value]) -> Option<&'static str> {
+    if events.len() != others.len() {
+        return None;
+    }
+    let pairs = events.iter().zip(others).zip(&call.streams);
+    all(pairs.filter(|((item, other), _)| item != other), |((item, other), pattern)| {
+        of_value(pattern, item, other)
     })
 }
 

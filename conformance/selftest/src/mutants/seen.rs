@@ -58,14 +58,17 @@ type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T);
 fn of_call(answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
     let Ok(reply) = &answer.reply else { return };
     of_reply(reply, &mut |place, how, reply| {
-        tell(place, how, Answered { reply: Ok(reply), asks: answer.asks.clone() });
+        tell(place, how, Answered { reply: Ok(reply), ..answer.clone() });
     });
     // With several calls at once, calls of fakes are seen at the end.
     if alone {
         of_asks(&answer.asks, &mut |place, how, asks| {
-            tell(place, how, Answered { reply: answer.reply.clone(), asks });
+            tell(place, how, Answered { asks, ..answer.clone() });
         });
     }
+    of_events(&answer.events, &mut |place, how, events| {
+        tell(place, how, Answered { events, ..answer.clone() });
+    });
 }
 
 fn of_reply(reply: &Value, tell: TellOf<'_, Value>) {
@@ -98,6 +101,26 @@ fn content(reply: &Value) -> Option<(&'static str, &Value)> {
         (Some(value), None) => Some(("value", value)),
         (None, Some(error)) => Some(("error", error)),
         _ => None,
+    }
+}
+
+fn of_events(events: &[Value], tell: TellOf<'_, Vec<Value>>) {
+    tell("the stream".to_owned(), "item added", [events, &[json!("made up")]].concat());
+    for (index, item) in events.iter().enumerate() {
+        let place = format!("item {} of the stream", index + 1);
+        let mut fewer = events.to_vec();
+        fewer.remove(index);
+        tell(place.clone(), "item dropped", fewer);
+        if events.get(index + 1).is_some_and(|next| next != item) {
+            let mut swapped = events.to_vec();
+            swapped.swap(index, index + 1);
+            tell(place.clone(), "items reordered", swapped);
+        }
+        changed(item, &mut |mutant| {
+            let mut events = events.to_vec();
+            events[index] = mutant.value;
+            tell(format!("{place}, {}", shown(&mutant.path)), mutant.how, events);
+        });
     }
 }
 

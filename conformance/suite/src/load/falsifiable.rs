@@ -36,7 +36,8 @@ fn call_can_fail(case: &Case, step: &Step, call: &CallStep) -> bool {
     let alone = Step { action: Action::Call(call.clone()), ..step.clone() };
     let of_kind = |reply: &Value| kinds.iter().any(|kind| reply.get(kind).is_some());
     animals().into_iter().filter(of_kind).any(|reply| {
-        let seen = Seen::Calls(vec![Answered { reply: Ok(reply), asks: Vec::new() }]);
+        let seen =
+            Seen::Calls(vec![Answered { reply: Ok(reply), asks: Vec::new(), events: Vec::new() }]);
         Judge::new(case).step(&alone, &seen).is_err()
     })
 }

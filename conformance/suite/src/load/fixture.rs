@@ -63,6 +63,7 @@ struct StepEntry {
     fails: Option<Map<String, Value>>,
     either: Option<Vec<OutcomeEntry>>,
     asks: Option<Vec<Value>>,
+    streams: Option<Vec<Value>>,
     process: Option<String>,
     session: Option<String>,
     #[serde(rename = "as")]
@@ -246,7 +247,7 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
 fn action(step: StepEntry) -> Result<Action, String> {
     match step {
         StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
-        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, process: None, session: None, saved_as: None, together, kill, files, leaves } => {
+        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, streams: None, process: None, session: None, saved_as: None, together, kill, files, leaves } => {
             match (together, kill, files, leaves) {
                 (Some(calls), None, None, None) => calls.into_iter().map(call_together).collect::<Result<_, _>>().map(Action::Together),
                 (None, Some(process), None, None) => Ok(Action::Kill { process }),
@@ -255,7 +256,7 @@ fn action(step: StepEntry) -> Result<Action, String> {
                 _ => Err("a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`".to_owned()),
             }
         }
-        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
+        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
     }
 }
 
@@ -299,6 +300,8 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     call.saved_as = step.saved_as;
     let asks = step.asks.unwrap_or_default().into_iter();
     call.asks = asks.map(Pattern::new).collect::<Result<_, _>>()?;
+    let streams = step.streams.unwrap_or_default().into_iter();
+    call.streams = streams.map(Pattern::new).collect::<Result<_, _>>()?;
     Ok(call)
 }
 

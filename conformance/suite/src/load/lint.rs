@@ -234,7 +234,11 @@ impl CaseLint<'_> {
                 references(&call.args, &mut wanted);
                 let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
                 let asks = call.asks.iter().map(|ask| &ask.source);
-                outcomes.chain(asks).for_each(|source| references(source, &mut wanted));
+                let streams = call.streams.iter().map(|item| &item.source);
+                outcomes
+                    .chain(asks)
+                    .chain(streams)
+                    .for_each(|source| references(source, &mut wanted));
             }
             if let Action::Leaves(files) = &step.action {
                 for file in files.values() {

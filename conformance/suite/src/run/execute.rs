@@ -293,17 +293,16 @@ impl<'a, P: Processes> Stage<'a, P> {
         if let Cow::Owned(args) = &mut args {
             self.show_workspace(args);
         }
-        // Borrowed, so that large arguments are written once and never copied.
         let session = self.session_at(place(call));
-        let params = CallRef { session: &session, operation: &call.operation, args: &args };
         let connection = &self.crew[call.process.as_str()].connection;
-        let mut reply = connection.call(&call.operation, "call", &params).await?;
+        let (mut reply, mut events) = connection.operate(&session, &call.operation, &args).await?;
         self.processes.note_answer();
         match &mut reply {
             Ok(value) => self.hide_workspace(value),
             Err(error) => self.hide_in_error(error),
         }
-        Ok(Answered { reply, asks: Vec::new() })
+        events.iter_mut().for_each(|item| self.hide_workspace(item));
+        Ok(Answered { reply, asks: Vec::new(), events })
     }
 
     fn take_asks(&self, place: Place<'a>) -> Vec<Ask> {
@@ -412,11 +411,4 @@ fn replace(value: &mut Value, from: &str, to: &str) {
             *text = text.replace(from, to);
         }
     });
-}
-
-#[derive(serde::Serialize)]
-struct CallRef<'a> {
-    session: &'a str,
-    operation: &'a str,
-    args: &'a Value,
 }

@@ -262,6 +262,7 @@ impl Tally {
             laws,
             late: self.late,
             interrupted,
+            known_problems: Vec::new(),
         })
     }
 }

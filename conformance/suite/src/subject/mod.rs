@@ -3,22 +3,28 @@
 pub(crate) mod connection;
 mod fault;
 pub(crate) mod orphans;
-mod process;
+pub(crate) mod process;
 
 pub use fault::Fault;
 pub use orphans::Orphans;
 pub use process::StartError;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a subject is started.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SubjectCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
     /// As a user would type it, for the commands that failures suggest.
     pub shown: String,
+    /// Variables that it gets beside those of the harness itself.
+    pub environment: BTreeMap<String, String>,
+    /// The folder that it is started in; without one, the harness's own.
+    pub directory: Option<PathBuf>,
 }
 
 /// How long the harness waits.

@@ -62,19 +62,24 @@ impl StderrTail {
 }
 
 /// A running subject. Dropping it kills its whole process group.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     group: Option<rustix::process::Pid>,
-    pub(super) stderr: Rc<RefCell<StderrTail>>,
+    pub(crate) stderr: Rc<RefCell<StderrTail>>,
 }
 
 impl Process {
-    pub(super) fn start(
+    pub(crate) fn start(
         command: &SubjectCommand,
     ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
         let failed = |fault| StartError { shown: command.shown.clone(), fault };
-        let mut child = Command::new(&command.program)
+        let mut starting = Command::new(&command.program);
+        if let Some(directory) = &command.directory {
+            starting.current_dir(directory);
+        }
+        let mut child = starting
             .args(&command.args)
+            .envs(&command.environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -93,7 +98,7 @@ impl Process {
     }
 
     /// Resolves when the process has ended; its children may live on.
-    pub(super) async fn ended(&mut self) -> String {
+    pub(crate) async fn ended(&mut self) -> String {
         match self.child.wait().await {
             Ok(status) => super::fault::told(status),
             Err(fault) => format!("in a way that cannot be told ({fault})"),
@@ -101,7 +106,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub(super) fn has_ended(&mut self) -> Option<String> {
+    pub(crate) fn has_ended(&mut self) -> Option<String> {
         self.child.try_wait().ok().flatten().map(super::fault::told)
     }
 
@@ -110,7 +115,7 @@ impl Process {
     }
 
     /// At once, with its whole group; and by itself, since it may have left the group.
-    pub(super) async fn kill(mut self) {
+    pub(crate) async fn kill(mut self) {
         self.signal(rustix::process::Signal::KILL);
         // It may have ended already.
         let _ended = self.child.start_kill();
@@ -124,7 +129,7 @@ impl Process {
 
     /// After `shutdown` was answered and stdin closed: waits, then asks, then forces.
     /// Tells what it should not have done.
-    pub(super) async fn end(mut self, patience: Duration) -> Option<Fault> {
+    pub(crate) async fn end(mut self, patience: Duration) -> Option<Fault> {
         let mut fault = None;
         if !self.gone(patience).await {
             fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM" });

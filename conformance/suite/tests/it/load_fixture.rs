@@ -156,7 +156,7 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
 const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
-const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
 #[rstest]
@@ -180,7 +180,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `process
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,

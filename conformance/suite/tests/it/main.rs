@@ -11,5 +11,6 @@ mod matcher;
 mod matcher_laws;
 mod schemas;
 mod select;
+mod streams;
 mod verdict;
 mod vocabulary;

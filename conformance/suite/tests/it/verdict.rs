@@ -87,6 +87,7 @@ fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
         laws: LawOptions::default(),
         late: 0,
         interrupted: false,
+        known_problems: Vec::new(),
     }
 }
 

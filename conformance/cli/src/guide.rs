@@ -1,0 +1,48 @@
+//! `proofmark guide`: the pages that come with the program.
+
+use std::io::Write;
+
+use clap::ValueEnum;
+
+use crate::exit::{Exit, Failed};
+
+/// Read a guide: for implementers, for a CI, for spec authors, and what they refer to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GuideArgs {
+    page: Page,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Page {
+    /// Validate a build.
+    Pass,
+    /// Gate a release in a CI.
+    Gate,
+    /// Turn a narrative into cases.
+    Author,
+    /// Understanding a failure.
+    Failures,
+    /// What Proofmark does not judge.
+    NotJudged,
+    /// The subject protocol.
+    Protocol,
+    /// Operations, their arguments and results.
+    Operations,
+    /// Writing cases: ledgers, fixtures, features.
+    Cases,
+}
+
+pub(crate) fn guide(args: &GuideArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let text = match args.page {
+        Page::Pass => include_str!("../../guide/pass.md"),
+        Page::Gate => include_str!("../../guide/gate.md"),
+        Page::Author => include_str!("../../guide/author.md"),
+        Page::Failures => include_str!("../../guide/failures.md"),
+        Page::NotJudged => include_str!("../../guide/not-judged.md"),
+        Page::Protocol => include_str!("../../guide/protocol.md"),
+        Page::Operations => include_str!("../../guide/operations.md"),
+        Page::Cases => include_str!("../../guide/cases.md"),
+    };
+    out.write_all(text.as_bytes())?;
+    Ok(Exit::Holds)
+}

@@ -1,0 +1,189 @@
+//! `proofmark init`: an adapter that starts, says hello, and answers every operation with "not implemented".
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use proofmark_report::failure::quoted;
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::Contract;
+use proofmark_suite::select::Selection;
+
+use crate::exit::{Exit, Failed};
+use crate::options::SuiteChoice;
+use crate::vendored;
+
+/// Make an adapter to fill in, with its kit and a manifest, in a new folder.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    language: Language,
+    /// The folder to make. It may be there, but nothing in it is overwritten.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Only this contract. May be given several times [default: all].
+    #[arg(long, value_name = "ID")]
+    contract: Vec<String>,
+    #[command(flatten)]
+    suite: SuiteChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Language {
+    Typescript,
+    Python,
+    Rust,
+}
+
+/// A file to be made: its path in the folder, and its text.
+pub(crate) type Made = (String, String);
+
+pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let suite = args.suite.load()?;
+    Selection { contracts: args.contract.clone(), ..Selection::default() }.of(&suite)?;
+    let name = name_of(&args.folder)?;
+    let files =
+        Template { name, contracts: contracts(&suite, &args.contract) }.files(args.language);
+    write_new(&args.folder, &files)?;
+    for (path, _) in &files {
+        writeln!(out, "made {}", args.folder.join(path).display())?;
+    }
+    let folder = quoted(&args.folder.to_string_lossy());
+    writeln!(
+        out,
+        "\ncd {folder}\nproofmark doctor     # the adapter is sound\nproofmark run        # what is missing; fill it in, and run again"
+    )?;
+    Ok(Exit::Holds)
+}
+
+fn contracts<'a>(suite: &'a Suite, asked: &[String]) -> Vec<&'a Contract> {
+    let wanted = |contract: &&Contract| asked.is_empty() || asked.contains(&contract.id);
+    suite.contracts.iter().filter(wanted).collect()
+}
+
+/// The folder's own name, as far as every language takes it for a name.
+fn name_of(folder: &Path) -> Result<String, Failed> {
+    let unusable = || {
+        Failed::Usage(format!(
+            "`{}` gives the adapter no name; choose a folder whose name begins with a letter",
+            folder.display()
+        ))
+    };
+    let name = folder.file_name().ok_or_else(unusable)?.to_string_lossy().to_lowercase();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name = name.trim_matches('-').to_owned();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { Ok(name) } else { Err(unusable()) }
+}
+
+/// Writes all or nothing: what is there already is found out first.
+pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
+    let not_made = |path: &Path, fault| Failed::NotSaved { path: path.to_owned(), fault };
+    for (path, _) in files {
+        let path = folder.join(path);
+        if path.symlink_metadata().is_ok() {
+            return Err(Failed::Usage(format!(
+                "`{}` is there already, and nothing is overwritten; choose another folder",
+                path.display()
+            )));
+        }
+    }
+    for (path, text) in files {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(folder);
+        fs::create_dir_all(parent).map_err(|fault| not_made(parent, fault))?;
+        let made = fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        made.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|fault| not_made(&path, fault))?;
+    }
+    Ok(())
+}
+
+struct Template<'a> {
+    name: String,
+    contracts: Vec<&'a Contract>,
+}
+
+impl Template<'_> {
+    fn files(&self, language: Language) -> Vec<Made> {
+        let (mut files, adapter, command, limits) = match language {
+            Language::Typescript => {
+                let text = include_str!("../templates/adapter.mjs");
+                let made = ("adapter.mjs".to_owned(), self.filled(text, &self.typescript(), ", "));
+                (vendored::typescript(), made, r#""node", "adapter.mjs""#, "")
+            }
+            Language::Python => {
+                let text = include_str!("../templates/adapter.py");
+                let made = ("adapter.py".to_owned(), self.filled(text, &self.python(), ", "));
+                (vendored::python(), made, r#""python3", "adapter.py""#, "")
+            }
+            Language::Rust => {
+                let text = include_str!("../templates/main.rs");
+                let made = ("src/main.rs".to_owned(), self.filled(text, &self.rust(), ", "));
+                let limits = "start-timeout-ms = 600000    # the first start compiles it";
+                (vendored::rust(&self.name), made, r#""cargo", "run", "--quiet""#, limits)
+            }
+        };
+        files.insert(0, adapter);
+        let manifest = include_str!("../templates/proofmark.toml").replace("{{command}}", command);
+        let manifest = self.filled(&manifest.replace("{{limits}}", limits), "", ", ");
+        files.insert(1, ("proofmark.toml".to_owned(), format!("{}\n", manifest.trim_end())));
+        files
+    }
+
+    fn filled(&self, text: &str, operations: &str, between: &str) -> String {
+        let ids: Vec<String> =
+            self.contracts.iter().map(|contract| format!("\"{}\"", contract.id)).collect();
+        text.replace("{{name}}", &self.name)
+            .replace("{{contracts}}", &ids.join(between))
+            .replace("{{operations}}", operations.trim_end_matches('\n'))
+    }
+
+    /// A heading for each contract and each of its hooks, and a text for each operation below it.
+    fn listed(&self, heading: impl Fn(&str) -> String, line: impl Fn(&str) -> String) -> String {
+        let mut text = String::new();
+        for contract in &self.contracts {
+            let hooked =
+                |operation: &String| contract.hooks.values().flatten().any(|of| of == operation);
+            text.push_str(&heading(&contract.id));
+            for operation in contract.operations.iter().filter(|operation| !hooked(operation)) {
+                text.push_str(&line(operation));
+            }
+            for (hook, operations) in &contract.hooks {
+                text.push_str(&heading(&format!("{}, only with the hook `{hook}`", contract.id)));
+                operations.iter().for_each(|operation| text.push_str(&line(operation)));
+            }
+        }
+        text
+    }
+
+    fn typescript(&self) -> String {
+        self.listed(
+            |heading| format!("    // {heading}\n"),
+            |operation| format!("    \"{operation}\": notImplemented,\n"),
+        )
+    }
+
+    fn python(&self) -> String {
+        let function = |operation: &str| operation.replace(['.', '-'], "_");
+        self.listed(
+            |heading| format!("\n# {heading}\n"),
+            |operation| {
+                format!("\n\n@adapter.operation(\"{operation}\")\ndef {}(session: Session, args: dict[str, Any]) -> Any:\n    return not_implemented()\n", function(operation))
+            },
+        )
+    }
+
+    fn rust(&self) -> String {
+        let claims: String = self
+            .contracts
+            .iter()
+            .map(|contract| format!("        .claims(\"{}\")\n", contract.id))
+            .collect();
+        let operations = self.listed(
+            |heading| format!("        // {heading}\n"),
+            |operation| format!("        .on(\"{operation}\", not_implemented)\n"),
+        );
+        claims + &operations
+    }
+}

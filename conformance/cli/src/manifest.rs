@@ -1,0 +1,124 @@
+//! `proofmark.toml`, beside a subject: how it is started, what it claims, and how long it may take.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The file that is read when no subject is named.
+pub(crate) const NAME: &str = "proofmark.toml";
+
+/// A subject and what is expected of it, so that `proofmark certify` needs no arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(title = "proofmark.toml")]
+pub(crate) struct Manifest {
+    pub(crate) subject: Subject,
+    /// Contracts that are driven in another way than the rest, by id.
+    #[serde(default)]
+    pub(crate) contract: BTreeMap<String, Driven>,
+}
+
+/// The implementation under test.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Subject {
+    /// The adapter's program and its arguments. A program with a `/` in it is relative to `directory`.
+    #[schemars(length(min = 1))]
+    pub(crate) command: Option<Vec<String>>,
+    /// Where it is started; relative to this file.
+    pub(crate) directory: Option<PathBuf>,
+    /// Variables that it gets beside those of the harness itself.
+    #[serde(default)]
+    pub(crate) environment: BTreeMap<String, String>,
+    /// Contracts that must come out certified: an adapter that stops claiming one fails the gate.
+    #[serde(default)]
+    pub(crate) claims: Vec<String>,
+    /// Test hooks that the adapter must offer.
+    #[serde(default)]
+    pub(crate) hooks: Vec<String>,
+    /// How long it may take for one answer, in milliseconds.
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(crate) timeout_ms: Option<u64>,
+    /// How long it may take to start and say hello, in milliseconds.
+    #[schemars(range(min = 1, max = 86_400_000))]
+    pub(crate) start_timeout_ms: Option<u64>,
+    /// The list of known failures; relative to this file.
+    pub(crate) known_failures: Option<PathBuf>,
+    /// A folder with `fixtures/` and `features/`, in place of the ones inside the program; relative to this file.
+    pub(crate) suite: Option<PathBuf>,
+}
+
+/// How one contract is driven.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Driven {
+    /// An adapter of this contract's own, in place of `subject.command`.
+    #[schemars(length(min = 1))]
+    pub(crate) command: Option<Vec<String>>,
+    /// The wire that it is driven on.
+    #[serde(default)]
+    #[expect(dead_code, reason = "there is one wire so far; reading it refuses any other")]
+    pub(crate) wire: Wire,
+}
+
+/// What a contract is spoken to on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Wire {
+    /// The subject protocol, on the adapter's stdin and stdout.
+    #[default]
+    Adapter,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ManifestError {
+    #[error("the manifest `{}` cannot be read: {fault}", path.display())]
+    Unreadable { path: PathBuf, fault: std::io::Error },
+    #[error("the manifest `{}` is not as it should be: {told}\n`proofmark schema manifest` says what may stand in it", path.display())]
+    Malformed { path: PathBuf, told: String },
+}
+
+impl Manifest {
+    pub(crate) fn read(path: &Path) -> Result<Self, ManifestError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|fault| ManifestError::Unreadable { path: path.to_owned(), fault })?;
+        let malformed = |told: String| ManifestError::Malformed { path: path.to_owned(), told };
+        let manifest: Self = toml::from_str(&text)
+            .map_err(|fault| malformed(fault.to_string().trim_end().to_owned()))?;
+        manifest.check().map_err(malformed)?;
+        Ok(manifest)
+    }
+
+    /// What the form of the file does not show.
+    fn check(&self) -> Result<(), String> {
+        let mut commands = vec![("subject.command".to_owned(), &self.subject.command)];
+        for (id, driven) in &self.contract {
+            commands.push((format!("contract.\"{id}\".command"), &driven.command));
+        }
+        for (key, command) in &commands {
+            if command.as_ref().is_some_and(|words| words.first().is_none_or(String::is_empty)) {
+                return Err(format!(
+                    "`{key}` is empty; it is the program and its arguments, such as [\"node\", \"adapter.mjs\"]"
+                ));
+            }
+        }
+        if commands.iter().all(|(_, command)| command.is_none()) {
+            return Err(
+                "nothing is started: give `subject.command`, or a `command` for each contract"
+                    .to_owned(),
+            );
+        }
+        for (key, limit) in [
+            ("timeout-ms", self.subject.timeout_ms),
+            ("start-timeout-ms", self.subject.start_timeout_ms),
+        ] {
+            if limit.is_some_and(|limit| !(1..=86_400_000).contains(&limit)) {
+                return Err(format!("`subject.{key}` must be from 1 to 86400000"));
+            }
+        }
+        Ok(())
+    }
+}

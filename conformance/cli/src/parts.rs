@@ -1,0 +1,98 @@
+//! A subject whose contracts are started by several commands: which cases go where, and what came of
+//! them together.
+
+use proofmark_protocol::HelloReply;
+use proofmark_suite::Suite;
+use proofmark_suite::case::Case;
+use proofmark_suite::select::Selection;
+use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::verdict::RunOutcome;
+
+use crate::choice::Subject;
+use crate::exit::Failed;
+
+/// The cases of one command.
+pub(crate) struct Part<'a> {
+    pub(crate) command: &'a SubjectCommand,
+    pub(crate) cases: Vec<&'a Case>,
+    /// It stands for this contract and for no other.
+    contract: Option<&'a str>,
+}
+
+/// Which command runs which cases. What the manifest speaks of must be there.
+pub(crate) fn parts<'a>(
+    subject: &'a Subject,
+    suite: &Suite,
+    cases: Vec<&'a Case>,
+) -> Result<Vec<Part<'a>>, Failed> {
+    let named = subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
+    Selection { contracts: named, ..Selection::default() }.of(suite)?;
+    let (own, common): (Vec<&Case>, Vec<&Case>) =
+        cases.into_iter().partition(|case| subject.of_contract.contains_key(&case.contract));
+    let mut parts = Vec::new();
+    match (&subject.command, common.first()) {
+        (_, None) => {}
+        (Some(command), _) => parts.push(Part { command, cases: common, contract: None }),
+        (None, Some(case)) => {
+            return Err(Failed::Usage(format!(
+                "the manifest says of no command that it starts `{}`; give `subject.command`, or select other contracts",
+                case.contract
+            )));
+        }
+    }
+    for (id, command) in &subject.of_contract {
+        let cases: Vec<&Case> = own.iter().copied().filter(|case| case.contract == *id).collect();
+        if !cases.is_empty() {
+            parts.push(Part { command, cases, contract: Some(id) });
+        }
+    }
+    Ok(parts)
+}
+
+impl Part<'_> {
+    /// A command that stands for one contract claims no other, whatever it says in `hello`.
+    pub(crate) fn alone(&self, mut outcome: RunOutcome) -> RunOutcome {
+        if let (Some(id), Some(hello)) = (self.contract, &mut outcome.subject) {
+            hello.contracts.retain(|claimed| claimed == id);
+        }
+        outcome
+    }
+}
+
+/// The parts as one. They are one subject: what they say of themselves beside claims and hooks must
+/// be the same, or it has two faces.
+pub(crate) fn joined(mut outcomes: Vec<RunOutcome>) -> Option<RunOutcome> {
+    let mut whole: Option<HelloReply> = None;
+    for hello in outcomes.iter().filter_map(|outcome| outcome.subject.as_ref()) {
+        let whole = whole.get_or_insert_with(|| hello.clone());
+        for (all, more) in
+            [(&mut whole.contracts, &hello.contracts), (&mut whole.hooks, &hello.hooks)]
+        {
+            let new: Vec<_> = more.iter().filter(|one| !all.contains(one)).cloned().collect();
+            all.extend(new);
+        }
+    }
+    if let Some(whole) = &whole {
+        for hello in outcomes.iter_mut().filter_map(|outcome| outcome.subject.as_mut()) {
+            hello.contracts.clone_from(&whole.contracts);
+            hello.hooks.clone_from(&whole.hooks);
+        }
+    }
+    RunOutcome::merged(outcomes)
+}
+
+/// What the manifest promises and the subject does not say.
+pub(crate) fn broken_promises(subject: &Subject, outcome: &RunOutcome) -> Vec<String> {
+    let Some(hello) = &outcome.subject else { return Vec::new() };
+    let missing = |promised: &[String], said: &[String], what: &str| {
+        let missing = promised.iter().filter(|one| !said.contains(one));
+        missing
+            .map(|one| {
+                format!("the manifest says that the subject {what} `{one}`, and `hello` does not")
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut broken = missing(&subject.claims, &hello.contracts, "claims");
+    broken.extend(missing(&subject.hooks, &hello.hooks, "offers the hook"));
+    broken
+}

@@ -1,0 +1,348 @@
+//! What a CI relies on: partitions, known failures, the manifest, and stopping early.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use common::PROOFMARK;
+use rstest::rstest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The only lie of this saboteur, and the cases that notice it.
+const SABOTEUR: &str = "tail-from-the-head";
+
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Said {
+    fn report(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|fault| panic!("{fault}: {}", self.err))
+    }
+
+    fn names(&self, verdict: &str) -> BTreeSet<String> {
+        let report = self.report();
+        let cases = report["cases"].as_array().unwrap().iter();
+        let those = cases.filter(|case| case["verdict"] == verdict);
+        those.map(|case| case["case"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Runs it in a folder, with a cache of its own and outside of any CI.
+fn proofmark(folder: &Path, args: &[&str]) -> Said {
+    let output = Command::new(PROOFMARK)
+        .args(args)
+        .current_dir(folder)
+        .env("XDG_CACHE_HOME", folder.join("cache"))
+        .env_remove("CI")
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// `run --format json` on the chronicle's tail, where the saboteur lies.
+fn run_tail(folder: &Path, more: &[&str]) -> Said {
+    let mut args = vec!["run", "--format", "json", "--case", "sage.chronicle/tail/*"];
+    args.extend(more);
+    args.extend(["--", PROOFMARK, "subject", "--adversary", SABOTEUR]);
+    proofmark(folder, &args)
+}
+
+fn failing(folder: &Path) -> Vec<String> {
+    let failing: Vec<String> = run_tail(folder, &[]).names("failed").into_iter().collect();
+    assert!(failing.len() > 1, "the saboteur must be noticed by several cases");
+    failing
+}
+
+#[rstest]
+#[case("hash")]
+#[case("slice")]
+fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
+    let folder = folder();
+    let all = proofmark(folder.path(), &["run", "--format", "json", "--contract", "sage.errors"]);
+    let mut seen = BTreeSet::new();
+    for part in 1..=3 {
+        let part = format!("{kind}:{part}/3");
+        let args = ["run", "--format", "json", "--contract", "sage.errors", "--partition", &part];
+        let said = proofmark(folder.path(), &args);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+        for name in said.names("passed") {
+            assert!(seen.insert(name.clone()), "{name} is in two parts");
+        }
+    }
+    assert_eq!(seen, all.names("passed"));
+}
+
+#[rstest]
+#[case("hash:0/3", "K is one from 1 to N")]
+#[case("hash:4/3", "K is one from 1 to N")]
+#[case("slice:1/0", "K is one from 1 to N")]
+#[case("count:1/2", "`hash:K/N` or `slice:K/N`")]
+#[case("1/2", "`hash:K/N` or `slice:K/N`")]
+#[case("hash:1", "`hash:K/N` or `slice:K/N`")]
+#[case("hash:-1/2", "`hash:K/N` or `slice:K/N`")]
+fn no_such_part(#[case] part: &str, #[case] told: &str) {
+    let said = proofmark(folder().path(), &["run", "--partition", part]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
+fn a_part_without_cases_is_no_success() {
+    let args = ["run", "--requirement", "UTILS-001", "--partition", "slice:99/99"];
+    let said = proofmark(folder().path(), &args);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("has none of the"), "{}", said.err);
+}
+
+#[test]
+fn what_is_known_to_fail_is_no_surprise() {
+    let folder = folder();
+    let known: String = failing(folder.path())
+        .iter()
+        .map(|name| format!("{name}  until=2030-01-01  reads from the wrong end\n"))
+        .collect();
+    fs::write(folder.path().join("known.txt"), format!("# What it cannot do.\n\n{known}")).unwrap();
+    let list = ["--known-failures", "known.txt", "--today", "2030-01-01"];
+    let said = run_tail(folder.path(), &list);
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    let report = said.report();
+    let noted = report["cases"].as_array().unwrap().iter();
+    let noted = noted.filter(|case| case["known"] == "reads from the wrong end").count();
+    assert_eq!(noted, known.lines().count());
+
+    // A day later the same lines have expired.
+    let said = run_tail(folder.path(), &["--known-failures", "known.txt", "--today", "2030-01-02"]);
+    assert_eq!(said.code, Some(1));
+    assert_eq!(said.report()["knownProblems"][0]["problem"], "expired");
+    assert_eq!(said.report()["knownProblems"][0]["line"], 3);
+}
+
+/// Known failures are no mark: what is broken is not certified, known or not.
+#[test]
+fn a_known_failure_certifies_nothing() {
+    let folder = folder();
+    let known: String =
+        failing(folder.path()).iter().map(|name| format!("{name} it is\n")).collect();
+    fs::write(folder.path().join("known.txt"), known).unwrap();
+    let args = [
+        "certify",
+        "--contract",
+        "sage.chronicle",
+        "--known-failures",
+        "known.txt",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        SABOTEUR,
+    ];
+    let said = proofmark(folder.path(), &args);
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert!(said.out.contains("not certified: sage.chronicle"), "{}", said.out);
+}
+
+/// One line too few, one too many, one that names nothing: each fails the run, and is told.
+#[rstest]
+#[case::one_is_missing(1, "", None)]
+#[case::one_passes(0, "sage.utils/sha256/empty-text why not\n", Some("unexpected-pass"))]
+#[case::stale(0, "sage.chronicle/tail/no-such-case it is gone\n", Some("stale"))]
+fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] problem: Option<&str>) {
+    let folder = folder();
+    let known = failing(folder.path());
+    let known: String = known[drop..].iter().map(|name| format!("{name} it is\n")).collect();
+    fs::write(folder.path().join("known.txt"), known + more).unwrap();
+    let said = run_tail(
+        folder.path(),
+        &["--case", "sage.utils/sha256/empty-text", "--known-failures", "known.txt"],
+    );
+    assert_eq!(said.code, Some(1), "{}", said.out);
+    assert_eq!(said.report()["knownProblems"][0]["problem"].as_str(), problem);
+}
+
+#[rstest]
+#[case::no_reason(
+    "sage.utils/sha256/empty-text\n",
+    "line 1: `sage.utils/sha256/empty-text` has no reason"
+)]
+#[case::only_a_date("sage.utils/sha256/empty-text until=2030-01-01\n", "has no reason")]
+#[case::bad_date(
+    "\nsage.utils/sha256/empty-text until=soon it is\n",
+    "line 2: `soon` is not a date"
+)]
+#[case::twice(
+    "sage.utils/sha256/empty-text a\nsage.utils/sha256/empty-text b\n",
+    "stands in line 1 already"
+)]
+#[case::glob("sage.utils/sha256/* all of them\n", "names no single case")]
+fn a_list_that_cannot_be_read(#[case] text: &str, #[case] told: &str) {
+    let folder = folder();
+    fs::write(folder.path().join("known.txt"), text).unwrap();
+    let said = proofmark(folder.path(), &["run", "--known-failures", "known.txt"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
+fn the_first_failure_ends_a_run_that_shall_fail_fast() {
+    let folder = folder();
+    let all = run_tail(folder.path(), &[]).report()["cases"].as_array().unwrap().len();
+    let said = run_tail(folder.path(), &["--fail-fast", "--jobs", "1", "--window", "1"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    assert_eq!(said.names("failed").len(), 1);
+    assert!(said.report()["cases"].as_array().unwrap().len() < all);
+}
+
+#[test]
+fn what_failed_last_runs_again() {
+    let folder = folder();
+    let never = run_tail(folder.path(), &["--last-failed"]);
+    assert_eq!(never.code, Some(2));
+    assert!(never.err.contains("has not run here before"), "{}", never.err);
+    let failing: BTreeSet<String> = failing(folder.path()).into_iter().collect();
+    let again = run_tail(folder.path(), &["--last-failed"]);
+    assert_eq!(again.names("failed"), failing);
+    assert_eq!(again.names("passed"), BTreeSet::new());
+}
+
+const MANIFEST: &str = r#"
+[subject]
+command = ["PROOFMARK", "subject"]
+claims = ["sage.errors"]
+hooks = ["chronicle.lock"]
+environment = { GREETING = "hello" }
+timeout-ms = 5000
+"#;
+
+fn with_manifest(text: &str) -> TempDir {
+    let folder = folder();
+    let text = text.replace("PROOFMARK", PROOFMARK);
+    fs::write(folder.path().join("proofmark.toml"), text).unwrap();
+    folder
+}
+
+#[test]
+fn a_manifest_says_it_all() {
+    let folder = with_manifest(MANIFEST);
+    let said = proofmark(folder.path(), &["certify", "--contract", "sage.errors"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("sage.errors  certified"), "{}", said.out);
+}
+
+#[test]
+fn contracts_may_have_adapters_of_their_own() {
+    let folder = with_manifest(&format!(
+        "{MANIFEST}\n[contract.\"sage.chronicle\"]\ncommand = [\"PROOFMARK\", \"subject\", \"--adversary\", \"{SABOTEUR}\"]\n"
+    ));
+    let said = proofmark(folder.path(), &["certify", "--format", "json"]);
+    assert_eq!(said.code, Some(1), "{}", said.err);
+    let report = said.report();
+    let certified: Vec<_> = report["contracts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|contract| contract["certified"].as_bool().unwrap())
+        .collect();
+    assert_eq!(certified, [false, true, true], "{}", said.err);
+}
+
+/// An adapter that stops claiming what the manifest promises does not pass the gate.
+#[test]
+fn a_claim_of_the_manifest_is_held() {
+    let words = "\"subject\", \"--adversary\", \"implements-nothing\", \"--claim=sage.utils\"]";
+    let folder = with_manifest(&MANIFEST.replace("\"subject\"]", words));
+    let said = proofmark(folder.path(), &["run", "--case", "sage.utils/sha256/*"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    let told = "does not hold: the manifest says that the subject claims `sage.errors`";
+    assert!(said.out.contains(told), "{}", said.out);
+}
+
+/// Every case passes, and still the run does not hold.
+#[test]
+fn a_hook_of_the_manifest_is_held() {
+    let folder = with_manifest(&MANIFEST.replace("chronicle.lock", "chronicle.lick"));
+    let said = proofmark(folder.path(), &["run", "--case", "sage.errors/common/*"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    assert!(
+        said.out.contains(" 0 failed") && said.out.contains("`chronicle.lick`"),
+        "{}",
+        said.out
+    );
+}
+
+#[rstest]
+#[case::no_toml("[subject", "is not as it should be")]
+#[case::unknown_key("[subject]\ncomand = [\"x\"]\n", "unknown field `comand`")]
+#[case::nothing_to_start("[subject]\n", "nothing is started")]
+#[case::empty_command("[subject]\ncommand = []\n", "`subject.command` is empty")]
+#[case::unknown_wire(
+    "[subject]\ncommand = [\"x\"]\n[contract.\"sage.utils\"]\nwire = \"smoke\"\n",
+    "unknown variant `smoke`"
+)]
+#[case::unknown_contract(
+    "[subject]\ncommand = [\"x\"]\nclaims = [\"sage.util\"]\n",
+    "unknown contract `sage.util` (did you mean `sage.utils`?)"
+)]
+#[case::limit("[subject]\ncommand = [\"x\"]\ntimeout-ms = 0\n", "must be from 1 to 86400000")]
+#[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is no folder")]
+#[case::no_list("[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n", "cannot be read")]
+fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] told: &str) {
+    let folder = with_manifest(text);
+    let said = proofmark(folder.path(), &["certify"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
+fn a_subject_is_named_once() {
+    let folder = with_manifest(MANIFEST);
+    let said = proofmark(folder.path(), &["run", "--manifest", "proofmark.toml", "--", "true"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("give one of"), "{}", said.err);
+    let said = proofmark(folder.path(), &["run", "--manifest", "elsewhere.toml"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("`elsewhere.toml` cannot be read"), "{}", said.err);
+}
+
+/// A run, a change, a run; and the end that the user asks for.
+#[test]
+fn a_change_starts_another_round() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = folder();
+    let mut watching = Command::new(PROOFMARK)
+        .args(["run", "--watch", "--case", "sage.utils/sha256/*", "reference"])
+        .current_dir(folder.path())
+        .env_remove("CI")
+        .env("XDG_CACHE_HOME", folder.path().join(".cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut waits = || told.any(|line| line.starts_with("waiting for a change"));
+    assert!(waits(), "the first round ends");
+    fs::write(folder.path().join("adapter.mjs"), "// changed").unwrap();
+    assert!(waits(), "the second round ends");
+    let pid = rustix::process::Pid::from_child(&watching);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let rounds = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let rounds =
+        rounds.map(Result::unwrap).filter(|line| line.contains(" passed, 0 failed")).count();
+    assert_eq!(rounds, 2);
+}

@@ -1,0 +1,124 @@
+//! Every kit: a new adapter is sound at once, the wire carries everything, the worked example is certified.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::PROOFMARK;
+use rstest::rstest;
+
+/// What the tests need beyond Rust is used where it is; in a CI it must be there.
+fn is_there(program: &str) -> bool {
+    let there =
+        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    needed(there, &format!("{program} is not installed"))
+}
+
+fn needed(there: bool, told: &str) -> bool {
+    assert!(there || std::env::var_os("CI").is_none(), "in a CI it must be there: {told}");
+    if !there {
+        eprintln!("skipped: {told}");
+    }
+    there
+}
+
+fn kits() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../kits").canonicalize().unwrap()
+}
+
+fn proofmark(folder: &Path, args: &[&str]) -> Output {
+    Command::new(PROOFMARK)
+        .args(args)
+        .current_dir(folder)
+        // The crates that this workspace has are all that a new adapter needs.
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-adapter"))
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn holds(output: &Output) -> String {
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}{err}");
+    told
+}
+
+#[rstest]
+#[case("typescript", "node")]
+#[case("python", "python3")]
+#[case("rust", "cargo")]
+fn a_new_adapter_is_sound_at_once(#[case] language: &str, #[case] program: &str) {
+    if !is_there(program) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    holds(&proofmark(folder.path(), &["init", language, "my-adapter"]));
+    let adapter = folder.path().join("my-adapter");
+    let told = holds(&proofmark(&adapter, &["doctor"]));
+    assert!(!told.contains("CHANGE"), "{told}");
+    let run = proofmark(&adapter, &["run", "--contract", "sage.utils"]);
+    let told = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{told}");
+    assert!(told.contains("MISSING utils.sha256  not implemented"), "{told}");
+    assert!(!told.contains("FAILED"), "nothing but what is missing fails: {told}");
+}
+
+#[test]
+fn a_new_adapter_has_the_operations_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    holds(&proofmark(folder.path(), &["init", "python", "mine", "--contract", "sage.errors"]));
+    let text = std::fs::read_to_string(folder.path().join("mine/adapter.py")).unwrap();
+    assert!(text.contains("\"errors.raise\"") && !text.contains("utils.sha256"), "{text}");
+}
+
+#[rstest]
+#[case(&["init", "python", "mine"], "is there already")]
+#[case(&["init", "cobol", "new"], "invalid value 'cobol'")]
+#[case(&["init", "python", "new", "--contract", "sage.util"], "did you mean `sage.utils`?")]
+#[case(&["init", "python", "42"], "begins with a letter")]
+fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] told: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("mine")).unwrap();
+    std::fs::write(folder.path().join("mine/proofmark.toml"), "mine").unwrap();
+    let output = proofmark(folder.path(), args);
+    assert_eq!(output.status.code(), Some(2));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains(told), "{err}");
+    let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(kept.len(), 1, "nothing was made");
+    assert_eq!(std::fs::read_dir(folder.path().join("mine")).unwrap().count(), 1);
+}
+
+/// Megabytes, every kind of text, hundreds of calls in flight, errors, streams, stray prints.
+#[rstest]
+#[case("node", "typescript/wire-adapter.mjs")]
+#[case("python3", "python/wire-adapter.py")]
+fn the_wire_carries_everything(#[case] program: &str, #[case] adapter: &str) {
+    if !is_there(program) {
+        return;
+    }
+    let args = ["certify", "--suite", "wire", "--", program, adapter];
+    let told = holds(&proofmark(&kits(), &args));
+    assert!(told.contains("certified: kit.wire"), "{told}");
+    assert!(told.contains(" 0 failed, 0 not exercised"), "{told}");
+}
+
+#[rstest]
+#[case("node", "typescript/dist/adapter.js")]
+#[case("python3", "python/example/adapter.py")]
+fn the_worked_example_is_certified(#[case] program: &str, #[case] adapter: &str) {
+    let built = kits().join(adapter).exists();
+    if !is_there(program) || !needed(built, &format!("{adapter} is not built: `cargo xtask kits`"))
+    {
+        return;
+    }
+    let args = ["certify", "--timeout", "60000", "--", program, adapter];
+    let told = holds(&proofmark(&kits(), &args));
+    assert!(told.contains("certified: sage.chronicle, sage.errors, sage.utils"), "{told}");
+    assert!(told.contains(" 0 failed, 0 not exercised"), "{told}");
+}

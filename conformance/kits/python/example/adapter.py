@@ -1,0 +1,141 @@
+"""The worked example: `sage`, a library that knows nothing of Proofmark, behind the kit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+# The kit is vendored beside an adapter; here it is one folder up.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from proofmark import Adapter, ContractError, Session
+from sage.chronicle import DEFAULT_LOCK_TIMEOUT_MS, DEFAULT_TAIL, Chronicle
+from sage.errors import raise_error
+from sage.files import LockedFile
+from sage.utils import SecretProvider, TypedError, canonical_json, err, parse_json, sha256
+
+
+def as_contract_error(error: BaseException) -> ContractError | None:
+    """The library's errors are already flat; the kit only has to know which ones they are."""
+    return ContractError.from_json(error.to_json()) if isinstance(error, TypedError) else None
+
+
+adapter = Adapter(
+    name="sage-python",
+    version="0.1.0",
+    contracts=["sage.utils", "sage.errors", "sage.chronicle"],
+    hooks=["chronicle.lock"],
+    translate_error=as_contract_error,
+)
+
+
+@adapter.operation("utils.canonicalJSONStringify")
+async def canonical(session: Session, args: dict[str, Any]) -> str:
+    if "json" in args:
+        return canonical_json(parse_json(args["json"]), "json")
+    return canonical_json(args["value"])
+
+
+@adapter.operation("utils.sha256")
+async def hash_text(session: Session, args: dict[str, Any]) -> str:
+    return sha256(bytes.fromhex(args["hex"]) if "hex" in args else args["text"])
+
+
+@adapter.operation("utils.err")
+async def make_typed_error(session: Session, args: dict[str, Any]) -> dict[str, Any]:
+    return err(args.get("code"), args.get("message"), args.get("cause")).to_json()  # type: ignore[arg-type]
+
+
+@adapter.operation("utils.clock.now")
+async def now(session: Session, args: dict[str, Any]) -> str:
+    return session.clock.now()
+
+
+@adapter.operation("utils.random.int")
+async def random_int(session: Session, args: dict[str, Any]) -> int:
+    return session.random.int()
+
+
+@adapter.operation("utils.random.float")
+async def random_float(session: Session, args: dict[str, Any]) -> float:
+    return session.random.float()
+
+
+class FakeSecrets:
+    """A `SecretProvider` whose backend is played by the harness."""
+
+    def __init__(self, session: Session) -> None:
+        self._fake = session.fake("secrets")
+
+    async def get(self, key: str) -> str | None:
+        secret: str | None = await self._fake.call("get", {"key": key})
+        return secret
+
+
+@adapter.operation("utils.secrets.get")
+async def get_secret(session: Session, args: dict[str, Any]) -> str | None:
+    secrets: SecretProvider = FakeSecrets(session)
+    return await secrets.get(args["key"])
+
+
+@adapter.operation("errors.raise")
+async def raise_typed_error(session: Session, args: dict[str, Any]) -> None:
+    raise_error(args.get("code"), args.get("message"), args.get("properties"), args.get("cause"))  # type: ignore[arg-type]
+
+
+# The chronicle's operations are plain functions: they wait for locks and disks, each in a thread of its own.
+
+
+def _chronicle(session: Session) -> Chronicle:
+    chronicle: Chronicle | None = session.state.get("chronicle")
+    if chronicle is None:
+        chronicle = session.state["chronicle"] = Chronicle(session.workspace)
+    return chronicle
+
+
+@adapter.operation("chronicle.appendEvent")
+def append_event(session: Session, args: dict[str, Any]) -> None:
+    _chronicle(session).append_event(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
+
+
+@adapter.operation("chronicle.appendEventWithId")
+def append_event_with_id(session: Session, args: dict[str, Any]) -> None:
+    _chronicle(session).append_event_with_id(args.get("path"), args.get("event"), _timeout(args))  # type: ignore[arg-type]
+
+
+def _timeout(args: dict[str, Any]) -> Any:
+    return args.get("lockTimeoutMs", DEFAULT_LOCK_TIMEOUT_MS)
+
+
+@adapter.operation("chronicle.readChronicle")
+def read_chronicle(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
+    return _chronicle(session).read(args.get("path"))  # type: ignore[arg-type]
+
+
+@adapter.operation("chronicle.tailChronicle")
+def tail_chronicle(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
+    return _chronicle(session).tail(args.get("path"), args.get("n", DEFAULT_TAIL))  # type: ignore[arg-type]
+
+
+@adapter.operation("chronicle.holdLock")
+def hold_lock(session: Session, args: dict[str, Any]) -> None:
+    lock = _chronicle(session).lock(args["path"])
+    held: dict[str, LockedFile] = session.state.setdefault("held", {})
+    held[args["path"]] = lock
+    session.on_close(lambda: _release(session, args["path"]))
+
+
+@adapter.operation("chronicle.releaseLock")
+def release_lock(session: Session, args: dict[str, Any]) -> None:
+    _release(session, args["path"])
+
+
+def _release(session: Session, path: str) -> None:
+    lock: LockedFile | None = session.state.get("held", {}).pop(path, None)
+    if lock is not None:
+        lock.release()
+
+
+if __name__ == "__main__":
+    adapter.run()

@@ -1,0 +1,1 @@
+"""An implementation of `sage.utils`, `sage.errors` and `sage.chronicle`."""

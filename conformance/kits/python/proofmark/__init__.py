@@ -1,0 +1,31 @@
+"""Proofmark's adapter kit for Python: an adapter is an operation per function, and nothing about the wire.
+
+Vendor this folder beside your adapter. It needs Python 3.11 and nothing else.
+"""
+
+from .adapter import Adapter, Handler, Result
+from .errors import (
+    ContractError,
+    FakeError,
+    ProtocolError,
+    TapeEmptyError,
+    UnknownHandleError,
+)
+from .session import Clock, Fake, Random, Session
+from .wire import protect_stdout
+
+__all__ = [
+    "Adapter",
+    "Clock",
+    "ContractError",
+    "Fake",
+    "FakeError",
+    "Handler",
+    "ProtocolError",
+    "Random",
+    "Result",
+    "Session",
+    "TapeEmptyError",
+    "UnknownHandleError",
+    "protect_stdout",
+]

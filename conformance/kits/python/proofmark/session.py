@@ -1,0 +1,219 @@
+"""What a handler gets besides its arguments: everything that comes from outside, for one session."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextvars import ContextVar
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from .errors import INVALID_PARAMS, ProtocolError, TapeEmptyError, UnknownHandleError
+
+T = TypeVar("T")
+
+
+class Clock:
+    """The session's scripted time. Never use the real one in its place."""
+
+    def __init__(self, start: str, step_ms: int) -> None:
+        self._first = start
+        self._start = datetime.fromisoformat(start)
+        self._step = timedelta(milliseconds=step_ms)
+        self._readings = 0
+        self._lock = threading.Lock()
+
+    def now(self) -> str:
+        """The next reading, in ISO 8601."""
+        with self._lock:
+            reading = self._readings
+            self._readings += 1
+        if reading == 0:
+            return self._first
+        moment = self._start + self._step * reading
+        precision = "milliseconds" if moment.microsecond % 1000 == 0 else "microseconds"
+        return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+class Random:
+    """The session's two tapes."""
+
+    def __init__(self, ints: list[int], floats: list[float]) -> None:
+        self._ints: Iterator[int] = iter(list(ints))
+        self._floats: Iterator[float] = iter(list(floats))
+
+    def int(self) -> int:
+        return _next(self._ints, "integer")
+
+    def float(self) -> float:
+        return float(_next(self._floats, "float"))
+
+
+def _next(tape: Iterator[T], kind: str) -> T:
+    try:
+        return next(tape)
+    except StopIteration:
+        raise TapeEmptyError(f"the tape has no further {kind}") from None
+
+
+class Link(Protocol):
+    """The way back to the harness."""
+
+    loop: asyncio.AbstractEventLoop
+    thread: int
+
+    async def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> Any: ...
+
+    async def tell(self, session: str, call: int | str, item: Any) -> None: ...
+
+
+class Call:
+    """A call under way. Events belong to it until it is answered."""
+
+    def __init__(self, call_id: int | str) -> None:
+        self.id = call_id
+        self.answered = False
+
+
+current_call: ContextVar[Call] = ContextVar("current_call")
+
+
+class Fake:
+    """A collaborator that the harness plays."""
+
+    def __init__(self, link: Link, session: str, name: str) -> None:
+        self._link = link
+        self._session = session
+        self.name = name
+
+    async def call(self, method: str, args: Mapping[str, Any] | None = None) -> Any:
+        """Returns what the collaborator returns, raises `FakeError` where it fails."""
+        return await self._link.ask(self._session, self.name, method, args or {})
+
+
+class Session:
+    """One session: `open` makes it, `close` ends it, and no two share anything."""
+
+    def __init__(self, link: Link, params: Mapping[str, Any]) -> None:
+        self._link = link
+        self.id: str = _member(params, "session", str)
+        workspace = params.get("workspace")
+        if workspace is not None and not (isinstance(workspace, str) and workspace.startswith("/")):
+            raise ProtocolError(INVALID_PARAMS, "`workspace` is no absolute path")
+        self._workspace = None if workspace is None else Path(workspace)
+        self.clock = _clock(_member(params, "clock", dict))
+        self.random = _random(_member(params, "random", dict))
+        self.fakes: tuple[str, ...] = tuple(_member(params, "fakes", list))
+        if not all(isinstance(name, str) for name in self.fakes):
+            raise ProtocolError(INVALID_PARAMS, "`fakes` are names")
+        self.state: dict[str, Any] = {}
+        """The adapter's own, for whatever a session must remember."""
+        self._objects: dict[str, Any] = {}
+        self._minted = 0
+        self._objects_lock = threading.Lock()
+        self._closing: list[Callable[[], object]] = []
+
+    @property
+    def workspace(self) -> Path:
+        """The session's folder."""
+        if self._workspace is None:
+            raise ProtocolError(INVALID_PARAMS, f"session `{self.id}` was opened without a workspace")
+        return self._workspace
+
+    @property
+    def has_workspace(self) -> bool:
+        return self._workspace is not None
+
+    def fake(self, name: str) -> Fake:
+        return Fake(self._link, self.id, name)
+
+    async def event(self, item: Any) -> None:
+        """Sends an item of the stream or log that belongs to the call under way."""
+        call = current_call.get(None)
+        if call is None or call.answered:
+            raise RuntimeError("an event belongs to a call, and none is under way here")
+        await self._link.tell(self.id, call.id, item)
+
+    def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
+        """For handlers that are plain functions: `session.wait(session.fake("secrets").call(…))`."""
+        if threading.get_ident() == self._link.thread:
+            awaitable.close()
+            raise RuntimeError("an async handler must `await`; waiting here would stop every call")
+        return asyncio.run_coroutine_threadsafe(awaitable, self._link.loop).result()
+
+    def put(self, value: Any) -> str:
+        """Keeps an object under a new handle."""
+        with self._objects_lock:
+            self._minted += 1
+            handle = f"h{self._minted}"
+            self._objects[handle] = value
+        return handle
+
+    def get(self, handle: str) -> Any:
+        try:
+            return self._objects[handle]
+        except (KeyError, TypeError):
+            raise UnknownHandleError(f"no object has the handle {handle!r}") from None
+
+    def remove(self, handle: str) -> Any:
+        """Forgets a handle and returns its object."""
+        value = self.get(handle)
+        self._objects.pop(handle, None)
+        return value
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Runs a function, plain or async, when the session ends; the last one given runs first."""
+        self._closing.append(callback)
+
+    async def close(self) -> None:
+        failures: list[Exception] = []
+        while self._closing:
+            try:
+                result = self._closing.pop()()
+                if inspect.isawaitable(result):
+                    await result
+            except Exception as error:  # The others must run all the same.
+                failures.append(error)
+        self._objects.clear()
+        if failures:
+            raise failures[0]
+
+
+def _member(params: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    value = params.get(name)
+    if not isinstance(value, kind):
+        raise ProtocolError(INVALID_PARAMS, f"`{name}` is missing or of the wrong kind")
+    return value
+
+
+def whole(number: Any) -> int | None:
+    """JSON has one kind of number: `1000.0` is an integer too."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return None
+    return int(number) if number == int(number) else None
+
+
+def _clock(params: dict[str, Any]) -> Clock:
+    step = whole(params.get("stepMs"))
+    if step is None:
+        raise ProtocolError(INVALID_PARAMS, "`clock.stepMs` is no integer")
+    try:
+        return Clock(_member(params, "start", str), step)
+    except (ValueError, OverflowError) as error:
+        raise ProtocolError(INVALID_PARAMS, f"`clock` cannot be read: {error}") from None
+
+
+def _random(params: dict[str, Any]) -> Random:
+    ints = [whole(number) for number in _member(params, "ints", list)]
+    floats = _member(params, "floats", list)
+    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in floats):
+        raise ProtocolError(INVALID_PARAMS, "`random.floats` has something that is no number")
+    known = [number for number in ints if number is not None]
+    if len(known) != len(ints):
+        raise ProtocolError(INVALID_PARAMS, "`random.ints` has something that is no integer")
+    return Random(known, floats)
+
+

@@ -1,0 +1,79 @@
+/** The worked example behind the subject protocol. All that is particular to Proofmark is in this file. */
+
+import { flattenError, serve, type Session } from "../proofmark.mjs";
+import { chroniclesIn, type Chronicles } from "./chronicle.ts";
+import { invalid, typedError } from "./errors.ts";
+import { canonicalJSONStringify, err, sha256, type SecretProvider } from "./utils.ts";
+
+serve({
+  name: "sage-typescript",
+  version: "0.1.0",
+  language: "typescript",
+  contracts: ["sage.utils", "sage.errors", "sage.chronicle"],
+  hooks: ["chronicle.lock"],
+  operations: {
+    "utils.canonicalJSONStringify": (args) => canonicalJSONStringify("json" in args ? parse(args.json) : args.value),
+    "utils.sha256": ({ text, hex }) => sha256(hex === undefined ? text : bytes(hex)),
+    "utils.err": ({ code, message, cause }) => flattenError(err(code, message, cause)),
+    "utils.clock.now": (_, { clock }) => clock.now(),
+    "utils.random.int": (_, { random }) => random.int(),
+    "utils.random.float": (_, { random }) => random.float(),
+    "utils.secrets.get": ({ key }, session) => secretsOf(session).get(key),
+
+    "errors.raise": ({ code, message, properties, cause }) => {
+      throw typedError(code, message, properties, cause);
+    },
+
+    "chronicle.appendEvent": ({ path, event, lockTimeoutMs }, session) =>
+      chroniclesOf(session).appendEvent(path, event, lockTimeoutMs),
+    "chronicle.appendEventWithId": ({ path, event, lockTimeoutMs }, session) =>
+      chroniclesOf(session).appendEventWithId(path, event, lockTimeoutMs),
+    "chronicle.readChronicle": ({ path }, session) => chroniclesOf(session).readChronicle(path),
+    "chronicle.tailChronicle": ({ path, n }, session) => chroniclesOf(session).tailChronicle(path, n),
+    "chronicle.holdLock": async ({ path }, session) => {
+      const release = await chroniclesOf(session).lockChronicle(path);
+      session.onClose(release);
+      held(session).set(path, release);
+    },
+    "chronicle.releaseLock": ({ path }, session) => {
+      held(session).get(path)?.();
+      held(session).delete(path);
+    },
+  },
+});
+
+function secretsOf(session: Session): SecretProvider {
+  return {
+    async get(key) {
+      const secret = await session.fake("secrets").call<string | null>("get", { key });
+      return secret ?? undefined;
+    },
+  };
+}
+
+function chroniclesOf({ workspace }: Session): Chronicles {
+  if (workspace === undefined) throw new Error("the session has no workspace");
+  return chroniclesIn(workspace);
+}
+
+const locks = new WeakMap<Session, Map<string, () => void>>();
+
+function held(session: Session): Map<string, () => void> {
+  const ofSession = locks.get(session) ?? new Map<string, () => void>();
+  locks.set(session, ofSession);
+  return ofSession;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw invalid("the text is not JSON", [{ field: "json", reason: String(error) }]);
+  }
+}
+
+function bytes(hex: string): Uint8Array {
+  const decoded = Buffer.from(hex, "hex");
+  if (decoded.length * 2 !== hex.length) throw invalid("not hex digits", [{ field: "hex", reason: "must be pairs of hex digits" }]);
+  return decoded;
+}

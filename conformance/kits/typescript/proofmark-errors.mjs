@@ -1,0 +1,94 @@
+// What can go wrong in an adapter, and what of it is the contract's own.
+
+// An error's own members, which no property may replace.
+const RESERVED = new Set(["name", "code", "message", "cause", "stack"]);
+
+/** An error of the contract: the answer is `{"error": {code, message, name, ...properties}}`. */
+export class ContractError extends Error {
+  /**
+   * @param {string} code
+   * @param {string} message
+   * @param {Readonly<Record<string, unknown>>} [properties]
+   * @param {{ readonly name?: string | undefined, readonly cause?: unknown }} [more]
+   */
+  constructor(code, message, properties = {}, { name = "ContractError", cause } = {}) {
+    if (typeof code !== "string") throw new TypeError("a contract error's code is a string");
+    super(message, cause === undefined ? undefined : { cause });
+    Object.defineProperty(this, "name", { value: name, configurable: true, writable: true });
+    for (const [key, value] of Object.entries(properties ?? {})) {
+      if (!RESERVED.has(key)) own(this, key, value);
+    }
+    this.code = code;
+  }
+}
+
+/** The adapter could not do it: the answer is a JSON-RPC error, which is never taken for a contract's rejection. */
+export class AdapterError extends Error {
+  constructor(message, rpcCode = -32000) {
+    super(message);
+    this.name = "AdapterError";
+    this.rpcCode = rpcCode;
+  }
+}
+
+/** A tape or a fake that the case did not provide: the case and the subject disagree about what is needed. */
+export class NotScriptedError extends AdapterError {
+  constructor(message) {
+    super(message);
+    this.name = "NotScriptedError";
+  }
+}
+
+/**
+ * Whether a thrown value is a contract's error: a ContractError, or anything with a string `code` and `message` that is
+ * not Node's own. A missing file must not pass for a legal `ENOENT`, nor a wrong call of Node's API for `ERR_…`.
+ * @param {any} error
+ */
+export function isContractError(error) {
+  if (error instanceof ContractError) return true;
+  if (typeof error !== "object" || error === null) return false;
+  if (typeof error.code !== "string" || typeof error.message !== "string") return false;
+  const isNodes =
+    typeof error.errno === "number" ||
+    typeof error.syscall === "string" ||
+    /^(ERR_|ABORT_ERR$|MODULE_NOT_FOUND$)/.test(error.code);
+  return !isNodes;
+}
+
+/** An error as one flat JSON object: `{name, code, message, cause?, ...own properties}`, without its stack. */
+export function flattenError(error, causesLeft = 8) {
+  const flat = {};
+  if (typeof error.name === "string") flat.name = error.name;
+  if (error.code !== undefined) flat.code = error.code;
+  flat.message = String(error.message).toWellFormed();
+  for (const [key, value] of Object.entries(error)) {
+    if (!RESERVED.has(key)) own(flat, key, value);
+  }
+  const { cause } = error;
+  if (cause !== undefined) {
+    const isError = cause instanceof Error || isContractError(cause);
+    // Causes may form a ring; whoever reads a report has enough after a few.
+    flat.cause = !isError ? cause : causesLeft > 0 ? flattenError(cause, causesLeft - 1) : String(cause.message);
+  }
+  return flat;
+}
+
+/** The code and message of the JSON-RPC error for whatever was thrown, which may be an object made to break us. */
+export function rpcError(error) {
+  try {
+    if (error instanceof AdapterError) return [error.rpcCode, error.message];
+    return [-32000, describe(error)];
+  } catch {
+    return [-32000, "something was thrown that cannot be described"];
+  }
+}
+
+export function describe(error) {
+  if (error instanceof Error) return String(error.stack ?? error.message);
+  return typeof error === "object" ? JSON.stringify(error) : String(error);
+}
+
+/** Sets a property of the object's own, also one that is called `__proto__`. */
+function own(object, key, value) {
+  Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
+}

@@ -1,0 +1,458 @@
+//! The checks, one side of the protocol each.
+
+use proofmark_protocol::{HelloReply, PROTOCOL, RpcError};
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::wire::{Trouble, Wire};
+use super::{Finding, greeting, troubled};
+use crate::problem::did_you_mean;
+use crate::subject::Patience;
+use crate::suite::Suite;
+
+/// An operation that no contract has.
+const NO_OPERATION: &str = "proofmark.doctor";
+
+/// `hello` in a fresh process, and what keeps an answer from coming.
+pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Option<Value>) {
+    const CHECK: &str = "hello";
+    let started = Instant::now();
+    match wire.ask(0, "hello", &greeting()).await {
+        Ok(answer) => {
+            let elapsed = started.elapsed().as_millis();
+            let told = format!("said hello {elapsed} ms after it was started");
+            (Finding::sound(CHECK, told), Some(answer))
+        }
+        Err(silent @ Trouble::Silent { .. }) => {
+            wire.close_stdin().await;
+            let finding = match wire.has_answer(0) {
+                true => Finding::unsound(
+                    CHECK,
+                    "the answer came only when stdin was closed",
+                    "flush stdout after every message, and read stdin line by line, not to its end",
+                ),
+                false => Finding {
+                    change: Some(format!(
+                        "read lines from stdin and answer `hello` on stdout within {:.0} s; `--start-timeout` allows more",
+                        patience.start.as_secs_f64()
+                    )),
+                    ..troubled(CHECK, &silent)
+                },
+            };
+            (finding, None)
+        }
+        Err(trouble) => (troubled(CHECK, &trouble), None),
+    }
+}
+
+/// What `hello` says.
+pub(super) fn introduction(answer: &Value, suite: &Suite) -> Finding {
+    const CHECK: &str = "introduction";
+    let bad = |told: String, change: String| Finding::unsound(CHECK, told, change);
+    if let Some(error) = answer.get("error") {
+        return bad(
+            format!("`hello` was answered with the error {error}"),
+            "answer `hello` with protocol, name, version, language and contracts".to_owned(),
+        );
+    }
+    let hello: HelloReply = match serde_json::from_value(answer["result"].clone()) {
+        Ok(hello) => hello,
+        Err(fault) => {
+            return bad(format!("the answer to `hello` is not as it should be: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
+        }
+    };
+    if hello.protocol != PROTOCOL {
+        return bad(
+            format!("it speaks protocol {}", hello.protocol),
+            format!("answer `hello` with \"protocol\": {PROTOCOL}"),
+        );
+    }
+    for claimed in &hello.contracts {
+        if suite.contract(claimed).is_none() {
+            let hint =
+                did_you_mean(claimed, suite.contracts.iter().map(|contract| contract.id.as_str()));
+            return bad(
+                format!("it claims `{claimed}`, which this suite does not have{hint}"),
+                "claim contracts that `proofmark list contracts` shows".to_owned(),
+            );
+        }
+    }
+    let hooks =
+        || suite.contracts.iter().flat_map(|contract| contract.hooks.keys()).map(String::as_str);
+    for hook in &hello.hooks {
+        if !hooks().any(|known| known == hook) {
+            let hint = did_you_mean(hook, hooks());
+            return bad(
+                format!("it offers the hook `{hook}`, which this suite does not use{hint}"),
+                "offer hooks that the contracts have, or none".to_owned(),
+            );
+        }
+    }
+    let claims = if hello.contracts.is_empty() {
+        "nothing yet".to_owned()
+    } else {
+        hello.contracts.join(", ")
+    };
+    Finding::sound(
+        CHECK,
+        format!("{} {} ({}) claims {claims}", hello.name, hello.version, hello.language),
+    )
+}
+
+fn open(session: &str) -> Value {
+    json!({
+        "session": session,
+        "clock": { "start": "2024-01-01T00:00:00.000Z", "stepMs": 0 },
+        "random": { "ints": [], "floats": [] },
+        "fakes": [],
+    })
+}
+
+fn call(session: &str, args: Value) -> Value {
+    json!({ "session": session, "operation": NO_OPERATION, "args": args })
+}
+
+fn code(answer: &Value) -> Option<i64> {
+    answer["error"]["code"].as_i64()
+}
+
+/// Says hello and opens a session `d`.
+async fn ready(wire: &mut Wire) -> Result<(), Trouble> {
+    wire.ask(0, "hello", &greeting()).await?;
+    wire.ask(1, "open", &open("d")).await?;
+    Ok(())
+}
+
+fn refused_open(check: &'static str, answer: &Value) -> Option<Finding> {
+    let error = answer.get("error")?;
+    Some(Finding::unsound(
+        check,
+        format!("`open` was answered with the error {error}"),
+        "answer `open` with anything, for example {}",
+    ))
+}
+
+pub(super) async fn unknown_members(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "unknown members";
+    let with_more = |mut params: Value| {
+        params["fromTheFuture"] = json!({ "a": [1] });
+        params
+    };
+    let hello = wire.ask(0, "hello", &with_more(greeting())).await?;
+    let opened = wire.ask(1, "open", &with_more(open("d"))).await?;
+    let called = wire.ask(2, "call", &with_more(call("d", json!({})))).await?;
+    let line = json!({ "jsonrpc": "2.0", "id": 3, "method": "close", "params": { "session": "d" }, "fromTheFuture": true });
+    wire.write(format!("{line}\n").as_bytes()).await?;
+    let closed = wire.answer(3, "close").await?;
+    let refused = [("hello", &hello), ("open", &opened), ("call", &called), ("close", &closed)];
+    let refused = refused
+        .iter()
+        .find(|(_, answer)| code(answer).is_some_and(|code| code != RpcError::NOT_IMPLEMENTED));
+    Ok(match refused {
+        None => Finding::sound(CHECK, "members that it does not know are ignored"),
+        Some((method, answer)) => Finding::unsound(
+            CHECK,
+            format!("`{method}` with a member more was answered with {}", answer["error"]),
+            "ignore members that you do not know: a later harness may send them",
+        ),
+    })
+}
+
+/// Lines in pieces, in company, after blank ones.
+pub(super) async fn framing(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    ready(wire).await?;
+    let line = format!(
+        "{}\n",
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "call", "params": call("d", json!("a snowman ☃ and a face 🙂")) })
+    );
+    // In the middle of a character of several bytes.
+    let cut = line.find('☃').map_or(0, |at| at + 1);
+    let (head, tail) = line.as_bytes().split_at(cut);
+    wire.write(head).await?;
+    tokio::task::yield_now().await;
+    wire.write(tail).await?;
+    wire.answer(2, "call").await?;
+    let two = format!(
+        "\n{}\n\n{}\n",
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "call", "params": call("d", json!({})) }),
+        json!({ "jsonrpc": "2.0", "id": 4, "method": "call", "params": call("d", json!({})) })
+    );
+    wire.write(two.as_bytes()).await?;
+    wire.answer(3, "the first of two messages in one piece").await?;
+    wire.answer(4, "the second of two messages in one piece").await?;
+    Ok(Finding::sound(
+        "framing",
+        "lines are read whole, however they arrive; blank ones are passed over",
+    ))
+}
+
+/// A name that comes back to the adapter must be the one that it knows.
+pub(super) async fn unicode(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "unicode";
+    wire.ask(0, "hello", &greeting()).await?;
+    for (id, (name, what)) in (1..).step_by(2).zip([
+        ("line\u{2028}separator", "U+2028"),
+        ("next\u{85}line", "U+0085"),
+        ("v\u{b}t\u{c}ff", "U+000B and U+000C"),
+        ("fa\u{301}ce 🙂 ☃", "letters of several bytes"),
+        ("quote\" back\\slash\ttab\u{0}nul", "escapes"),
+    ]) {
+        let opened = wire.ask(id, "open", &open(name)).await?;
+        let called = wire.ask(id + 1, "call", &call(name, json!({}))).await?;
+        let told = match (opened.get("error"), code(&called)) {
+            (None, Some(RpcError::INVALID_PARAMS)) => {
+                format!("a session with {what} in its name was opened, and is not known afterwards")
+            }
+            (Some(error), _) => {
+                format!("`open` of a session with {what} in its name was answered with {error}")
+            }
+            _ => continue,
+        };
+        return Ok(Finding::unsound(
+            CHECK,
+            told,
+            "read stdin as UTF-8, split at `\\n` alone (not at U+2028, U+0085, U+000B or U+000C), and leave strings as they are",
+        ));
+    }
+    Ok(Finding::sound(CHECK, "strings arrive as they were sent"))
+}
+
+pub(super) async fn ids(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "ids";
+    const BIGGEST: i64 = (1 << 53) - 1;
+    ready(wire).await?;
+    let numbers = [BIGGEST, 3, 1 << 33, 2, 77];
+    for id in numbers {
+        wire.send(id, "call", &call("d", json!({ "id": id }))).await?;
+    }
+    for id in numbers {
+        match wire.answer(id, "call").await {
+            Err(Trouble::Silent { .. }) => {
+                return Ok(Finding::unsound(
+                    CHECK,
+                    format!(
+                        "five calls were sent in one go, with ids out of order; no answer has the id {id}"
+                    ),
+                    "answer each request with the very `id` that it came with; ids are integers up to 2^53 - 1 in any order",
+                ));
+            }
+            other => other?,
+        };
+    }
+    Ok(Finding::sound(CHECK, "each answer has the id of its request, in whatever order"))
+}
+
+pub(super) async fn sessions(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "sessions";
+    wire.ask(0, "hello", &greeting()).await?;
+    for (id, name) in [(1, "one"), (2, "two")] {
+        let opened = wire.ask(id, "open", &open(name)).await?;
+        if let Some(finding) = refused_open(CHECK, &opened) {
+            return Ok(finding);
+        }
+    }
+    wire.ask(3, "close", &json!({ "session": "one" })).await?;
+    let wrong = |told: &str, answer: &Value| {
+        Ok(Finding::unsound(
+            CHECK,
+            format!("{told}: {answer}"),
+            "keep sessions by name from `open` to `close`, and answer a call in any other with the error -32602",
+        ))
+    };
+    let other = wire.ask(4, "call", &call("two", json!({}))).await?;
+    if code(&other) == Some(RpcError::INVALID_PARAMS) {
+        return wrong("a session is gone when another one was closed", &other);
+    }
+    let closed = wire.ask(5, "call", &call("one", json!({}))).await?;
+    if code(&closed) != Some(RpcError::INVALID_PARAMS) {
+        return wrong("a call in a session that was closed is not refused with -32602", &closed);
+    }
+    let never = wire.ask(6, "call", &call("three", json!({}))).await?;
+    if code(&never) != Some(RpcError::INVALID_PARAMS) {
+        return wrong(
+            "a call in a session that was never opened is not refused with -32602",
+            &never,
+        );
+    }
+    Ok(Finding::sound(CHECK, "they open and close apart from each other"))
+}
+
+pub(super) async fn not_implemented(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "not implemented";
+    ready(wire).await?;
+    let answer = wire.ask(2, "call", &call("d", json!({}))).await?;
+    Ok(match code(&answer) {
+        Some(RpcError::NOT_IMPLEMENTED) => {
+            Finding::sound(CHECK, "an operation that is not there is answered with -32601")
+        }
+        _ => Finding::unsound(
+            CHECK,
+            format!("`{NO_OPERATION}`, which nobody has, was answered with {answer}"),
+            "answer an operation that you do not have with the JSON-RPC error -32601",
+        ),
+    })
+}
+
+pub(super) async fn large(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "large messages";
+    ready(wire).await?;
+    let started = Instant::now();
+    let answered = wire.ask(2, "call", &call("d", json!({ "text": "é🙂x".repeat(1 << 20) }))).await;
+    Ok(match answered {
+        Ok(_) => Finding::sound(CHECK, format!("7 MiB in one line were answered in {} ms", started.elapsed().as_millis())),
+        Err(trouble) => Finding { change: Some("read lines of up to 16 MiB: some runtimes have a limit that must be raised, or read a chunk at a time".to_owned()), ..troubled(CHECK, &trouble) },
+    })
+}
+
+pub(super) async fn deep(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "deep messages";
+    ready(wire).await?;
+    let nested =
+        (0..90).fold(
+            json!(1),
+            |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({ "a": inner }) },
+        );
+    match wire.ask(2, "call", &call("d", nested)).await {
+        Ok(_) => Ok(Finding::sound(CHECK, "90 levels of nesting are read")),
+        Err(trouble) => Ok(Finding {
+            change: Some("read JSON that nests up to 100 deep".to_owned()),
+            ..troubled(CHECK, &trouble)
+        }),
+    }
+}
+
+pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "many at a time";
+    const MANY: i64 = 200;
+    wire.ask(0, "hello", &greeting()).await?;
+    let started = Instant::now();
+    for (step, method) in (0..).zip(["open", "call", "close"]) {
+        let id = |session: i64| 1 + step * MANY + session;
+        let mut lines = String::new();
+        for session in 0..MANY {
+            let name = format!("s{session}");
+            let params = match method {
+                "open" => open(&name),
+                "call" => call(&name, json!({})),
+                _ => json!({ "session": name }),
+            };
+            let id = id(session);
+            let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+            lines.push_str(&format!("{line}\n"));
+        }
+        wire.write(lines.as_bytes()).await?;
+        for session in 0..MANY {
+            let answer = match wire.answer(id(session), method).await {
+                Err(Trouble::Silent { .. }) => {
+                    let told = format!(
+                        "of {MANY} `{method}` in one go, number {} was never answered",
+                        session + 1
+                    );
+                    return Ok(Finding::unsound(
+                        CHECK,
+                        told,
+                        "answer every request, also when many arrive before the first is answered",
+                    ));
+                }
+                other => other?,
+            };
+            if code(&answer) == Some(RpcError::INVALID_PARAMS) {
+                let told = format!(
+                    "with {MANY} sessions open, `{method}` was answered with {}",
+                    answer["error"]
+                );
+                return Ok(Finding::unsound(
+                    CHECK,
+                    told,
+                    "keep every session by its own name until it is closed",
+                ));
+            }
+        }
+    }
+    let elapsed = started.elapsed().as_millis();
+    Ok(Finding::sound(
+        CHECK,
+        format!("{} requests, {MANY} at a time, were answered in {elapsed} ms", 3 * MANY),
+    ))
+}
+
+/// A call that waits for a fake must not keep the others waiting.
+pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "waiting calls";
+    wire.ask(0, "hello", &greeting()).await?;
+    let mut params = open("d");
+    params["fakes"] = json!(["secrets"]);
+    wire.ask(1, "open", &params).await?;
+    let get = json!({ "session": "d", "operation": "utils.secrets.get", "args": { "key": "K" } });
+    wire.send(2, "call", &get).await?;
+    wire.until_asked(2, "utils.secrets.get").await?;
+    if wire.has_answer(2) {
+        return Ok(Finding::not_yet(
+            CHECK,
+            "`utils.secrets.get` calls a fake, and is not there yet",
+        ));
+    }
+    wire.send(3, "call", &call("d", json!({}))).await?;
+    let answered = wire.answer(3, "call").await;
+    if let Err(Trouble::Silent { .. }) = answered {
+        return Ok(Finding::unsound(
+            CHECK,
+            "while one call waits for a fake, another one gets no answer",
+            "work on calls concurrently: start each as a task of its own and go on reading",
+        ));
+    }
+    answered?;
+    let request = wire.asked.remove(0);
+    wire.reply(&request, &json!({ "value": "s3cret" })).await?;
+    let value = wire.answer(2, "utils.secrets.get").await?;
+    Ok(match value["result"]["value"] == "s3cret" {
+        true => Finding::sound(CHECK, "a call that waits for a fake keeps nobody waiting"),
+        false => Finding::unsound(
+            CHECK,
+            format!("the fake's answer was \"s3cret\", and the call's {value}"),
+            "give the value of the fake's answer to the implementation that asked for it",
+        ),
+    })
+}
+
+/// No harness sends garbage, but a person at a prompt does.
+pub(super) async fn garbage(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "garbage";
+    ready(wire).await?;
+    wire.write(
+        b"this is not JSON\n[]\n{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"no-such-method\"}\n",
+    )
+    .await?;
+    match wire.ask(9, "call", &call("d", json!({}))).await {
+        Ok(_) => Ok(Finding::sound(CHECK, format!("lines that are no requests are survived{}", if wire.unreadable > 0 { ", and refused" } else { "" }))),
+        Err(trouble) => Ok(Finding { change: Some("answer a line that is no request with the error -32700 or -32600, id null, and a method that you do not know with -32601; then go on reading".to_owned()), ..troubled(CHECK, &trouble) }),
+    }
+}
+
+pub(super) async fn other_version(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+    const CHECK: &str = "other version";
+    let mut params = greeting();
+    params["protocol"] = json!(PROTOCOL + 98);
+    let answer = wire.ask(0, "hello", &params).await?;
+    let kept: Map<String, Value> =
+        Map::from_iter([("protocol".to_owned(), answer["result"]["protocol"].clone())]);
+    Ok(match code(&answer) {
+        Some(RpcError::INVALID_PARAMS) => {
+            Finding::sound(CHECK, "a protocol that it does not speak is refused with -32602")
+        }
+        Some(other) => Finding::unsound(
+            CHECK,
+            format!("protocol {} was refused with {other}", PROTOCOL + 98),
+            "refuse a protocol that you do not speak with the error -32602",
+        ),
+        None => Finding::unsound(
+            CHECK,
+            format!(
+                "`hello` with protocol {} was accepted with {}",
+                PROTOCOL + 98,
+                Value::Object(kept)
+            ),
+            "look at `protocol` in `hello`, and refuse what you do not speak with the error -32602",
+        ),
+    })
+}

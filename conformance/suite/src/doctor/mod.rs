@@ -1,0 +1,193 @@
+//! Is the adapter sound, whatever becomes of the implementation behind it?
+//!
+//! Each check drives a process of its own through one side of the protocol: it needs no operation to be
+//! there. What is found says what to change.
+
+mod checks;
+mod wire;
+
+use serde::Serialize;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::subject::{Fault, Patience, StartError, SubjectCommand};
+use crate::suite::Suite;
+use proofmark_protocol::{FrameError, PROTOCOL};
+use wire::{Trouble, Wire};
+
+/// What one check came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was checked, in a word or two.
+    pub check: &'static str,
+    pub state: State,
+    /// What was seen.
+    pub told: String,
+    /// What to change, unless all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Sound,
+    /// It must change before a verdict on the implementation means anything.
+    Unsound,
+    /// It cannot be checked before some operation is there.
+    NotYet,
+}
+
+impl Finding {
+    fn sound(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, state: State::Sound, told: told.into(), change: None }
+    }
+
+    fn unsound(check: &'static str, told: impl Into<String>, change: impl Into<String>) -> Self {
+        let (told, change) = (told.into(), Some(change.into()));
+        Self { check, state: State::Unsound, told, change }
+    }
+
+    fn not_yet(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, state: State::NotYet, told: told.into(), change: None }
+    }
+}
+
+/// Examines an adapter, check after check. An adapter that does not even say hello gets no further.
+pub async fn examine(
+    command: &SubjectCommand,
+    patience: Patience,
+    suite: &Suite,
+) -> Result<Vec<Finding>, StartError> {
+    let exam = Exam { command, patience, suite };
+    let first = exam.start()?;
+    let (finding, hello) = checks::hello(first, patience).await;
+    let mut findings = vec![finding];
+    let Some(hello) = hello else { return Ok(findings) };
+    findings.push(checks::introduction(&hello, suite));
+    let exam = &exam;
+    findings.push(exam.check("unknown members", checks::unknown_members).await?);
+    findings.push(exam.check("framing", checks::framing).await?);
+    findings.push(exam.check("unicode", checks::unicode).await?);
+    findings.push(exam.check("ids", checks::ids).await?);
+    findings.push(exam.check("sessions", checks::sessions).await?);
+    findings.push(exam.check("not implemented", checks::not_implemented).await?);
+    findings.push(exam.check("large messages", checks::large).await?);
+    findings.push(exam.check("deep messages", checks::deep).await?);
+    findings.push(exam.check("many at a time", checks::many).await?);
+    findings.push(exam.check("waiting calls", checks::waiting).await?);
+    findings.push(exam.check("garbage", checks::garbage).await?);
+    findings.push(exam.check("other version", checks::other_version).await?);
+    findings.push(exam.shutdown().await?);
+    findings.push(exam.end_of_input().await?);
+    Ok(findings)
+}
+
+struct Exam<'a> {
+    command: &'a SubjectCommand,
+    patience: Patience,
+    suite: &'a Suite,
+}
+
+impl Exam<'_> {
+    fn start(&self) -> Result<Wire, StartError> {
+        Wire::start(self.command, self.patience)
+    }
+
+    /// One check in a fresh process, which is killed afterwards.
+    async fn check(
+        &self,
+        name: &'static str,
+        check: impl AsyncFn(&mut Wire, &Suite) -> Result<Finding, Trouble>,
+    ) -> Result<Finding, StartError> {
+        let mut wire = self.start()?;
+        let found = check(&mut wire, self.suite).await;
+        Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
+    }
+
+    async fn shutdown(&self) -> Result<Finding, StartError> {
+        const CHECK: &str = "shutdown";
+        let mut wire = self.start()?;
+        let answered = async {
+            wire.ask(0, "hello", &greeting()).await?;
+            wire.ask(1, "shutdown", &json!({})).await
+        };
+        if let Err(trouble) = answered.await {
+            return Ok(troubled(CHECK, &trouble));
+        }
+        Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
+    }
+
+    /// A harness that dies closes stdin and says nothing.
+    async fn end_of_input(&self) -> Result<Finding, StartError> {
+        const CHECK: &str = "end of input";
+        let mut wire = self.start()?;
+        if let Err(trouble) = wire.ask(0, "hello", &greeting()).await {
+            return Ok(troubled(CHECK, &trouble));
+        }
+        Ok(self.ended(CHECK, wire, "after stdin was closed").await)
+    }
+
+    async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
+        match wire.end().await {
+            None => Finding::sound(check, format!("it ends {when}, and leaves no process")),
+            Some(fault @ Fault::LeftProcesses { .. }) => Finding::unsound(
+                check,
+                fault.to_string(),
+                "end every child process before the adapter ends",
+            ),
+            Some(fault) => Finding::unsound(
+                check,
+                format!("it does not end {when}: {fault}"),
+                "leave the loop when `shutdown` was answered or stdin ends, and exit; open timers, threads and sockets must not keep the process alive",
+            ),
+        }
+    }
+}
+
+fn greeting() -> Value {
+    json!({ "protocol": PROTOCOL, "harness": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") } })
+}
+
+/// What to say about an answer that did not come.
+fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
+    let seconds = |after: &Duration| format!("{:.1} s", after.as_secs_f64());
+    match trouble {
+        Trouble::Silent { to, after } => Finding::unsound(
+            check,
+            format!("no answer to `{to}` within {}", seconds(after)),
+            "answer every request, whatever is in it, and flush stdout after each message",
+        ),
+        Trouble::Ended { status, to, stderr } => Finding::unsound(
+            check,
+            format!("the adapter ended {status} before it answered `{to}`{}", last(stderr)),
+            "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+        ),
+        Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
+            check,
+            format!("stdout ended in the middle of a line: `{excerpt}`"),
+            "end every message with `\\n`, and flush before the process ends",
+        ),
+        Trouble::Frame(fault) => Finding::unsound(
+            check,
+            fault.to_string(),
+            "write one message a line, of at most 16 MiB",
+        ),
+        Trouble::NotAMessage { line } => Finding::unsound(
+            check,
+            format!("stdout carried what is no JSON-RPC 2.0 message: `{line}`"),
+            "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`",
+        ),
+        Trouble::ClosedStdin => Finding::unsound(
+            check,
+            "the adapter closed its stdin",
+            "keep stdin open until it ends by itself",
+        ),
+    }
+}
+
+fn last(stderr: &[String]) -> String {
+    stderr.last().map(|line| format!("; its last words on stderr: {line}")).unwrap_or_default()
+}

@@ -1,0 +1,183 @@
+//! A wire that the doctor can write anything to, byte by byte, and read from with care.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use proofmark_protocol::message::push_request;
+use proofmark_protocol::{FrameError, Id, LineReader, MAX_LINE};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::{ChildStdin, ChildStdout};
+
+use crate::subject::process::Process;
+use crate::subject::{Fault, Patience, StartError, SubjectCommand};
+
+/// So many requests of the subject's own are kept.
+const MOST_ASKED: usize = 1_000;
+
+/// Why a check came to no answer.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    Silent { to: String, after: Duration },
+    Ended { status: String, to: String, stderr: Vec<String> },
+    Frame(FrameError),
+    NotAMessage { line: String },
+    ClosedStdin,
+}
+
+pub(super) struct Wire {
+    process: Process,
+    stdin: Option<ChildStdin>,
+    lines: LineReader<ChildStdout>,
+    patience: Patience,
+    /// Answers that nobody has asked for yet, by id.
+    answers: HashMap<i64, Value>,
+    /// Errors without an id: answers to what was no request.
+    pub(super) unreadable: usize,
+    /// The subject's own requests.
+    pub(super) asked: Vec<Value>,
+}
+
+impl Wire {
+    pub(super) fn start(command: &SubjectCommand, patience: Patience) -> Result<Self, StartError> {
+        let (process, stdin, stdout) = Process::start(command)?;
+        Ok(Self {
+            process,
+            stdin: Some(stdin),
+            lines: LineReader::new(stdout, MAX_LINE),
+            patience,
+            answers: HashMap::new(),
+            unreadable: 0,
+            asked: Vec::new(),
+        })
+    }
+
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> Result<(), Trouble> {
+        let Some(stdin) = &mut self.stdin else { return Err(Trouble::ClosedStdin) };
+        let written = async {
+            stdin.write_all(bytes).await?;
+            stdin.flush().await
+        };
+        match tokio::time::timeout(self.patience.call, written).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(self.gone("what was written").await),
+            Err(_) => Err(Trouble::Silent {
+                to: "what was written".to_owned(),
+                after: self.patience.call,
+            }),
+        }
+    }
+
+    /// Sends a request without waiting.
+    pub(super) async fn send(
+        &mut self,
+        id: i64,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<(), Trouble> {
+        let mut line = Vec::new();
+        push_request(&mut line, &Id::Number(id), method, params);
+        self.write(&line).await
+    }
+
+    /// Sends a request and waits for its answer, which is a whole message.
+    pub(super) async fn ask(
+        &mut self,
+        id: i64,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<Value, Trouble> {
+        self.send(id, method, params).await?;
+        self.answer(id, method).await
+    }
+
+    /// The answer to a request that was sent.
+    pub(super) async fn answer(&mut self, id: i64, to: &str) -> Result<Value, Trouble> {
+        let patience = if to == "hello" { self.patience.start } else { self.patience.call };
+        let silent = Trouble::Silent { to: to.to_owned(), after: patience };
+        tokio::time::timeout(patience, self.until_answer(id, to)).await.unwrap_or(Err(silent))
+    }
+
+    async fn until_answer(&mut self, id: i64, to: &str) -> Result<Value, Trouble> {
+        loop {
+            if let Some(answer) = self.answers.remove(&id) {
+                return Ok(answer);
+            }
+            self.read_one(to).await?;
+        }
+    }
+
+    /// Reads until the subject asks for something.
+    pub(super) async fn until_asked(&mut self, id: i64, to: &str) -> Result<(), Trouble> {
+        let patience = self.patience.call;
+        let silent = Trouble::Silent { to: to.to_owned(), after: patience };
+        let asked = async {
+            while self.asked.is_empty() && !self.answers.contains_key(&id) {
+                self.read_one(to).await?;
+            }
+            Ok(())
+        };
+        tokio::time::timeout(patience, asked).await.unwrap_or(Err(silent))
+    }
+
+    async fn read_one(&mut self, to: &str) -> Result<(), Trouble> {
+        let line = match self.lines.next_line().await {
+            Ok(Some(line)) => line,
+            Ok(None) => return Err(self.gone(to).await),
+            Err(fault) => return Err(Trouble::Frame(fault)),
+        };
+        let shown =
+            || String::from_utf8_lossy(&line[..line.len().min(120)]).escape_debug().to_string();
+        let Ok(message @ Value::Object(_)) = serde_json::from_slice(line) else {
+            return Err(Trouble::NotAMessage { line: shown() });
+        };
+        let is_answer = message.get("result").is_some() || message.get("error").is_some();
+        match (message["id"].as_i64(), message["method"].is_string()) {
+            _ if message["jsonrpc"] != "2.0" => return Err(Trouble::NotAMessage { line: shown() }),
+            (_, true) if self.asked.len() < MOST_ASKED => self.asked.push(message),
+            (Some(id), false) if is_answer => {
+                self.answers.insert(id, message);
+            }
+            (None, false) if message.get("error").is_some() && message["id"].is_null() => {
+                self.unreadable += 1;
+            }
+            _ => return Err(Trouble::NotAMessage { line: shown() }),
+        }
+        Ok(())
+    }
+
+    /// Answers a request of the subject's.
+    pub(super) async fn reply(&mut self, request: &Value, result: &Value) -> Result<(), Trouble> {
+        let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.write(format!("{answer}\n").as_bytes()).await
+    }
+
+    /// Closes stdin and reads whatever is still said.
+    pub(super) async fn close_stdin(&mut self) {
+        self.stdin = None;
+        let patience = self.patience.end;
+        let rest = async { while self.read_one("the end of input").await.is_ok() {} };
+        // Whether it ended is asked next.
+        let _silent = tokio::time::timeout(patience, rest).await;
+    }
+
+    pub(super) fn has_answer(&self, id: i64) -> bool {
+        self.answers.contains_key(&id)
+    }
+
+    /// Waits for the process to end, by itself if it can; tells what it should not have done.
+    pub(super) async fn end(mut self) -> Option<Fault> {
+        self.stdin = None;
+        self.process.end(self.patience.end).await
+    }
+
+    async fn gone(&mut self, to: &str) -> Trouble {
+        let ended = tokio::time::timeout(Duration::from_secs(1), self.process.ended()).await;
+        let stderr = self.process.stderr.borrow().snapshot();
+        match ended {
+            Ok(status) => Trouble::Ended { status, to: to.to_owned(), stderr },
+            Err(_) => Trouble::Silent { to: to.to_owned(), after: Duration::from_secs(1) },
+        }
+    }
+}
