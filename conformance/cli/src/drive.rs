@@ -17,8 +17,8 @@ use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
 use crate::found;
 use crate::memory::Memory;
-use crate::options::{Filters, Format, How};
-use crate::outputs::{self, Kind, with_reports};
+use crate::options::{Filters, How, RunFormat};
+use crate::outputs::{self, Kind, Prepared, with_reports};
 use crate::parts::{joined, parts, unkept};
 use crate::watch::{folders, watch};
 
@@ -109,41 +109,51 @@ pub(crate) fn drive(
         elapsed,
         rerun: &rerun,
     };
-    // Files first: whoever closes stdout gets them all the same.
-    let reported = outputs.write(&report);
-    let written = write_to_stdout(out, how.format, outputs.github(), &report);
-    let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
-    let exit = standing(found, written);
+    let told = tell(&report, how.format, &outputs, out);
     let folder = how.laws.save_found.as_ref();
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
     let kept = keep.map_or(Ok(()), |keep| keep(&suite, &outcome));
-    let exit = with_reports(exit, reported.and(saved).and(kept))?;
+    let exit = with_reports(told, saved.and(kept))?;
     if outcome.interrupted && !outcome.stopped { Err(Failed::Interrupted) } else { Ok(exit) }
+}
+
+/// Writes every report. What it says to a program's caller is the exit code.
+pub(crate) fn tell(
+    report: &Report<'_>,
+    format: RunFormat,
+    outputs: &Prepared,
+    out: &mut dyn Write,
+) -> Result<Exit, Failed> {
+    // Files first: whoever closes stdout gets them all the same.
+    let reported = outputs.write(report);
+    let written = write_to_stdout(out, format, outputs.github(), report);
+    let found = if report.holds { Exit::Holds } else { Exit::DoesNotHold };
+    with_reports(standing(found, written), reported)
 }
 
 /// Where GitHub reads along, nothing that a subject said may be a command to it.
 fn write_to_stdout(
     out: &mut dyn Write,
-    format: Format,
+    format: RunFormat,
     github: bool,
     report: &Report<'_>,
 ) -> io::Result<()> {
     let mut text = Vec::new();
     let to: &mut dyn Write = if github { &mut text } else { &mut *out };
     match format {
-        Format::Json => outputs::write(to, Kind::Json, report),
-        Format::Junit => outputs::write(to, Kind::Junit, report),
-        Format::Tap => outputs::write(to, Kind::Tap, report),
-        Format::Human => write_human(to, report),
+        RunFormat::Json => outputs::write(to, Kind::Json, report),
+        RunFormat::Junit => outputs::write(to, Kind::Junit, report),
+        RunFormat::Tap => outputs::write(to, Kind::Tap, report),
+        RunFormat::Human => write_human(to, report),
     }?;
     if github {
         let text = String::from_utf8_lossy(&text);
         let safe = match format {
             // The same JSON: outside of a string there is no such thing.
-            Format::Json => text.replace("##[", "##\\u005b"),
+            RunFormat::Json => text.replace("##[", "##\\u005b"),
             // The same XML, for the same reason.
-            Format::Junit => text.replace("##[", "##&#91;").replace("::", "&#58;:"),
-            Format::Human | Format::Tap => without_commands(&text),
+            RunFormat::Junit => text.replace("##[", "##&#91;").replace("::", "&#58;:"),
+            RunFormat::Human | RunFormat::Tap => without_commands(&text),
         };
         out.write_all(safe.as_bytes())?;
     }

@@ -1,34 +1,103 @@
 //! `proofmark lint`: is the suite itself in order?
 
-use std::io::Write;
+use std::io::{self, Write};
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use proofmark_suite::{Place, Problem, Suite, SuiteFiles};
+use serde_json::json;
 
 use crate::exit::{Exit, Failed, standing};
-use crate::options::SuiteChoice;
+use crate::options::{Format, SuiteChoice};
 
-/// Check ledgers, fixtures and features: every fault with its file, its line and what would be right.
+/// Check ledgers, fixtures and features: every fault with its file, line and column, and what would be right.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LintArgs {
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    format: Format,
     #[command(flatten)]
     suite: SuiteChoice,
 }
 
-/// Writes one line per problem to `out`.
+/// Writes every problem to `out`, with its line and a caret under it.
 pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    match args.suite.load() {
-        Ok(suite) => {
+    let files = match &args.suite.suite {
+        Some(folder) => SuiteFiles::in_folder(folder)?,
+        None => SuiteFiles::embedded(),
+    };
+    let loaded = Suite::load(&files);
+    let exit = if loaded.is_ok() { Exit::Holds } else { Exit::DoesNotHold };
+    let written = match (args.format, &loaded) {
+        (Format::Json, loaded) => write_json(loaded.as_ref().err().map_or(&[], Vec::as_slice), out),
+        (Format::Human, Ok(suite)) => {
             let requirements: usize =
                 suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
             let (contracts, cases) = (suite.contracts.len(), suite.cases.len());
-            let written = writeln!(
+            writeln!(
                 out,
                 "{contracts} contracts, {requirements} requirements, {cases} cases: no problem"
-            );
-            standing(Exit::Holds, written)
+            )
         }
-        Err(Failed::BrokenSuite(problems)) => {
-            let written = problems.iter().try_for_each(|problem| writeln!(out, "{problem}"));
-            standing(Exit::DoesNotHold, written)
-        }
-        Err(fault) => Err(fault),
+        (Format::Human, Err(problems)) => write_problems(problems, &files, out),
+    };
+    standing(exit, written)
+}
+
+/// For editors. Lines and columns count from 1, columns in characters; `endColumn` is the first beyond.
+fn write_json(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
+    let listed: Vec<_> = problems
+        .iter()
+        .map(|problem| {
+            let Place { line, column, length } = problem.place();
+            json!({
+                "file": problem.at.file, "line": line, "column": column, "endColumn": column + length,
+                "message": problem.message, "fix": problem.fix(),
+            })
+        })
+        .collect();
+    let report = json!({ "holds": problems.is_empty(), "problems": listed });
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    writeln!(out)
+}
+
+fn write_problems(problems: &[Problem], files: &SuiteFiles, out: &mut dyn Write) -> io::Result<()> {
+    for problem in problems {
+        let text = files.iter().find(|(path, _)| *path == problem.at.file).map(|(_, text)| text);
+        writeln!(out, "{}\n", shown(problem, text.unwrap_or_default()))?;
     }
+    let s = if problems.len() == 1 { "" } else { "s" };
+    writeln!(out, "{} problem{s}", problems.len())
+}
+
+fn shown(problem: &Problem, text: &str) -> String {
+    let fix = problem.fix();
+    let what = match problem.message.strip_suffix(fix) {
+        Some(what) if !what.is_empty() => {
+            what.trim_end_matches("; ").trim_end_matches(", expected ")
+        }
+        _ => &problem.message,
+    };
+    let Place { line, column, length } = problem.place();
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let title = Level::ERROR.primary_title(what);
+    // A law stands in no file, and so on no line.
+    let group = match line.checked_sub(1).and_then(|index| text.lines().nth(index)) {
+        // One line alone, however long the file is.
+        Some(source) => {
+            let at = |letters: usize| {
+                source.char_indices().nth(letters).map_or(source.len(), |(at, _)| at)
+            };
+            let span = at(column - 1)..at(column - 1 + length.max(1));
+            let snippet = Snippet::source(source).line_start(line).path(problem.at.file.as_str());
+            title.element(snippet.annotation(AnnotationKind::Primary.span(span)))
+        }
+        None => title.element(Level::NOTE.message(problem.at.to_string())),
+    };
+    let group = if what == problem.message {
+        group
+    } else {
+        let word = if problem.message.contains(", expected ") { "expected " } else { "" };
+        let word = if problem.message.contains("; ") { "" } else { word };
+        group.element(Level::HELP.message(format!("{word}{fix}")))
+    };
+    Renderer::styled().render(&[group])
 }

@@ -1,10 +1,13 @@
 //! `proofmark`: certifies any implementation of a set of contracts. One file per subcommand.
 
 mod badge;
+mod bless;
 mod certify;
 mod choice;
+mod completions;
 mod doctor;
 mod drive;
+mod edit;
 mod exit;
 mod found;
 mod guide;
@@ -14,9 +17,11 @@ mod keep;
 mod keygen;
 mod lint;
 mod list;
+mod man;
 mod manifest;
 mod memory;
 mod merge;
+mod new;
 mod options;
 mod outputs;
 mod parts;
@@ -25,7 +30,9 @@ mod run;
 mod schema;
 mod selftest;
 mod show;
+mod steps;
 mod subject;
+mod trace;
 mod vendored;
 mod verify;
 mod watch;
@@ -42,7 +49,7 @@ use exit::Exit;
 /// Exit codes: 0 it holds, 1 it does not, 2 it could not be determined.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -59,12 +66,18 @@ enum Command {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Lint(lint::LintArgs),
+    Steps(steps::StepsArgs),
+    New(new::NewArgs),
+    Bless(bless::BlessArgs),
+    Trace(trace::TraceArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Guide(guide::GuideArgs),
     Schema(schema::SchemaArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -85,6 +98,12 @@ fn main() -> ExitCode {
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
         Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
         Command::Lint(args) => lint::lint(args, &mut out),
+        Command::Steps(args) => exit::to_the_end(steps::steps(args, &mut out)),
+        Command::New(args) => new::new(args, &mut out),
+        Command::Bless(args) => bless::bless(args, &mut out),
+        Command::Trace(args) => trace::trace(args, &mut out),
+        Command::Completions(args) => exit::to_the_end(completions::completions(args, &mut out)),
+        Command::Man(args) => exit::to_the_end(man::man(args, &mut out)),
         Command::Init(args) => init::init(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Guide(args) => exit::to_the_end(guide::guide(args, &mut out)),

@@ -2,17 +2,22 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::Instant;
 
 use proofmark_certificate::statement::holds;
-use proofmark_report::{json, summary};
+use proofmark_report::failure::{Rerun, quoted};
+use proofmark_report::{Aim, Report};
 use proofmark_suite::record::Record;
 use proofmark_suite::select::Selection;
+use proofmark_suite::verdict::CaseResult;
 
-use crate::exit::{Exit, Failed, standing};
+use crate::choice::Subject;
+use crate::drive::tell;
+use crate::exit::{Exit, Failed};
 use crate::issue::Issue;
 use crate::keep;
-use crate::options::{Format, SuiteChoice};
+use crate::options::{Known, RunFormat, SuiteChoice};
+use crate::outputs::{Outputs, with_reports};
 
 /// Merge the transcripts of the parts of one run, and judge the whole as `certify` would have.
 ///
@@ -27,8 +32,13 @@ pub(crate) struct MergeArgs {
     contract: Vec<String>,
     #[command(flatten)]
     issue: Issue,
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    /// What stdout gets.
+    #[arg(long, value_enum, default_value_t = RunFormat::Human)]
+    format: RunFormat,
+    #[command(flatten)]
+    outputs: Outputs,
+    #[command(flatten)]
+    known: Known,
     #[command(flatten)]
     suite: SuiteChoice,
 }
@@ -37,6 +47,9 @@ pub(crate) struct MergeArgs {
 pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;
     let ready = args.issue.ready(&args.contract)?;
+    let outputs = args.outputs.prepare()?;
+    let known = args.known.read(&Subject::default(), &suite)?;
+    let started = Instant::now();
     let mut parts = Vec::new();
     for path in &args.parts {
         if path.is_dir() {
@@ -47,29 +60,36 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     }
     let selection = Selection { contracts: args.contract.clone(), ..Selection::default() };
     let record = Record::merged(parts, &suite, &selection)?;
-    let outcome = record
+    let mut outcome = record
         .rejudge(&suite)
         .map_err(|fault| Failed::BadRecord { path: args.parts[0].clone(), fault })?;
-    let contracts = outcome.judge(&suite);
-    let holds = holds(&suite, &outcome, &contracts, &args.contract);
-    let written = match args.format {
-        Format::Json => {
-            let report = json::report(&suite, &outcome, &contracts, holds, Duration::ZERO);
-            serde_json::to_writer_pretty(&mut *out, &report)
-                .map_err(Into::into)
-                .and_then(|()| writeln!(out))
-        }
-        Format::Human => summary::write_contracts(out, &outcome, &contracts)
-            .and_then(|()| summary::write_faults(out, &suite, &outcome))
-            .and_then(|()| summary::write_totals(out, &suite, &outcome, Duration::ZERO))
-            .and_then(|()| summary::write_verdict(out, &suite, &outcome, &contracts)),
-    };
-    let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
-    let exit = standing(found, written)?;
-    if let Some(ready) = ready {
-        ready.issue(&suite, &record)?;
+    if let Some(known) = &known {
+        known.hold_against(&mut outcome, args.known.today());
     }
-    Ok(exit)
+    let contracts = outcome.judge(&suite);
+    let holds = outcome.known_problems.is_empty()
+        && !(outcome.listed && outcome.results.iter().any(CaseResult::failed_unexpectedly))
+        && holds(&suite, &outcome, &contracts, &args.contract);
+    let folder = args.suite.suite.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+    let options = folder.as_ref().map(|folder| format!("--suite {}", quoted(folder)));
+    let rerun = Rerun {
+        subject: "-- COMMAND".to_owned(),
+        options: options.unwrap_or_default(),
+        keep_in: ".".to_owned(),
+    };
+    let report = Report {
+        suite: &suite,
+        folder: folder.as_deref(),
+        outcome: &outcome,
+        contracts: &contracts,
+        aim: Aim::Certify,
+        holds,
+        elapsed: started.elapsed(),
+        rerun: &rerun,
+    };
+    let told = tell(&report, args.format, &outputs, out);
+    let issued = ready.map_or(Ok(()), |ready| ready.issue(&suite, &record).map(drop));
+    with_reports(told, issued)
 }
 
 /// The transcripts in a folder, by name.

@@ -92,8 +92,8 @@ pub(crate) struct How {
     #[command(flatten)]
     pub(crate) known: Known,
     /// What stdout gets.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub(crate) format: Format,
+    #[arg(long, value_enum, default_value_t = RunFormat::Human)]
+    pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) outputs: Outputs,
     #[command(flatten)]
@@ -216,6 +216,13 @@ pub(crate) struct SuiteChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    Human,
+    Json,
+}
+
+/// What stdout gets of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
     Human,
     Json,
     Junit,

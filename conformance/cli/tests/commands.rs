@@ -255,7 +255,14 @@ fn a_broken_suite_is_told_by_file_and_line() {
     let at = folder.path().to_str().unwrap();
     let lint = proofmark(&["lint", "--suite", at]);
     assert_eq!(lint.code, Some(1));
-    assert!(lint.out.starts_with("fixtures/my.notes/notes.json:13: case `notes/hash`: unknown field `retuns`, expected one of"), "{}", lint.out);
+    assert!(
+        lint.out.starts_with(
+            "error: case `notes/hash`: unknown field `retuns`\n  --> fixtures/my.notes/notes.json:"
+        ),
+        "{}",
+        lint.out
+    );
+    assert!(lint.out.contains("= help: expected one of `call`"), "{}", lint.out);
     undetermined(
         &["run", "--suite", at, "reference"],
         "the suite is broken:\n  fixtures/my.notes/notes.json:13:",

@@ -74,6 +74,9 @@ pub struct Contract {
     /// Test hooks and the operations that each brings.
     pub hooks: BTreeMap<String, Vec<String>>,
     pub requirements: Vec<Requirement>,
+    /// Sections of the contract's text that the sources name, each with the hash of what it said when it was last read
+    /// ([`crate::sections`]).
+    pub sections: BTreeMap<String, String>,
     pub at: Location,
 }
 
@@ -104,6 +107,7 @@ struct LedgerFile {
     hooks: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     requirement: Vec<RequirementEntry>,
+    sections: Option<BTreeMap<Spanned<String>, Spanned<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -113,32 +117,40 @@ struct RequirementEntry {
     level: Level,
     basis: Basis,
     sentence: String,
-    source: String,
+    source: Spanned<String>,
     reason: Option<String>,
     excluded: Option<String>,
 }
 
 /// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
 pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Problem>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::of(text);
     let ledger: LedgerFile = toml::from_str(text).map_err(|fault| {
-        let line = fault.span().map_or(1, |span| lines.at(span.start));
-        vec![Problem::new(file, line, fault.message().to_owned())]
+        let place = lines.place(text, fault.span().unwrap_or(0..0));
+        vec![Problem::exact(file, place, fault.message().to_owned())]
     })?;
     let mut problems = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    let at = lines.at(ledger.contract.span().start);
+    let named = lines.place(text, ledger.contract.span());
+    let at = named.line;
+    if !is_contract_id(ledger.contract.get_ref()) {
+        let message =
+            format!("`{}` is no id of a contract; {CONTRACT_IDS}", ledger.contract.get_ref());
+        problems.push(Problem::exact(file, named, message));
+    }
     if ledger.contract.get_ref() != folder {
         let message = format!(
             "contract `{}` stands in the folder `{folder}`; they must be the same",
             ledger.contract.get_ref()
         );
-        problems.push(Problem::new(file, at, message));
+        problems.push(Problem::exact(file, named, message));
     }
     for entry in &ledger.requirement {
         let id = entry.id.get_ref();
-        let line = lines.at(entry.id.span().start);
-        let mut wrong = |message: String| problems.push(Problem::new(file, line, message));
+        let place = lines.place(text, entry.id.span());
+        let line = place.line;
+        let mut wrong = |message: String| problems.push(Problem::exact(file, place, message));
         if !well_formed(id, &ledger.prefix) {
             wrong(format!("id `{id}` must be `{}-` and three digits", ledger.prefix));
         }
@@ -154,7 +166,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
                 "`{id}` is an interpretation without a `reason`: say why it was chosen where the text is silent"
             ));
         }
-        if entry.sentence.trim().is_empty() || entry.source.trim().is_empty() {
+        if entry.sentence.trim().is_empty() || entry.source.get_ref().trim().is_empty() {
             wrong(format!(
                 "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
             ));
@@ -164,15 +176,23 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
         }
     }
     if ledger.requirement.is_empty() {
-        problems.push(Problem::new(
+        problems.push(Problem::exact(
             file,
-            at,
+            named,
             "the ledger has no `[[requirement]]`; a contract without promises certifies nothing",
         ));
+    }
+    if let Some(sections) = &ledger.sections {
+        let sources = ledger.requirement.iter().map(|entry| &entry.source);
+        for (span, message) in crate::sections::check_pins(sections, sources) {
+            problems.push(Problem::exact(file, lines.place(text, span), message));
+        }
     }
     if !problems.is_empty() {
         return Err(problems);
     }
+    let pinned =
+        |(name, hash): (Spanned<String>, Spanned<String>)| (name.into_inner(), hash.into_inner());
     let place = |line| Location { file: file.to_owned(), line };
     Ok(Contract {
         id: ledger.contract.into_inner(),
@@ -181,6 +201,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
         workspace: ledger.workspace,
         operations: ledger.operations,
         hooks: ledger.hooks,
+        sections: ledger.sections.into_iter().flatten().map(pinned).collect(),
         requirements: ledger
             .requirement
             .into_iter()
@@ -190,13 +211,26 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
                 level: entry.level,
                 basis: entry.basis,
                 sentence: entry.sentence,
-                source: entry.source,
+                source: entry.source.into_inner(),
                 reason: entry.reason,
                 excluded: entry.excluded,
             })
             .collect(),
         at: place(at),
     })
+}
+
+/// What an id of a contract looks like.
+pub const CONTRACT_IDS: &str =
+    "write lower-case words with dots or dashes between them, such as `sage.chronicle`";
+
+/// Whether a contract may be called so. Its id is the name of a folder, too.
+pub fn is_contract_id(id: &str) -> bool {
+    let word = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    id.split(['.', '-']).all(word)
 }
 
 fn well_formed(id: &str, prefix: &str) -> bool {

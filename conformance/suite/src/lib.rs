@@ -22,6 +22,7 @@ mod problem;
 pub mod record;
 pub mod run;
 pub mod saved;
+pub mod sections;
 pub mod select;
 pub mod subject;
 pub mod suite;
@@ -29,6 +30,6 @@ pub mod transcript;
 pub mod verdict;
 
 pub use load::source::{SourceError, SuiteFiles};
-pub use problem::{Location, Problem, nearest};
+pub use problem::{Location, Place, Problem, nearest};
 pub use subject::connection::Ask;
 pub use suite::Suite;

@@ -1,6 +1,6 @@
 //! All contracts and cases, loaded and checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::Case;
 use crate::gherkin;
@@ -25,47 +25,68 @@ impl Suite {
         let mut contracts: BTreeMap<String, Contract> = BTreeMap::new();
         let mut cases = Vec::new();
         let mut problems = Vec::new();
+        // Folders of contracts that were not read whole: what is missing there may be in what could not be read.
+        let mut broken: BTreeSet<&str> = BTreeSet::new();
+        let mut no_ledger: BTreeSet<&str> = BTreeSet::new();
         for (path, text) in files.iter() {
             let parts: Vec<&str> = path.split('/').collect();
-            let read = match parts.as_slice() {
+            let mut found = match parts.as_slice() {
                 ["fixtures", folder, "requirements.toml"] => {
-                    ledger::parse(path, folder, text).map(|contract| {
-                        contracts.insert(contract.id.clone(), contract);
-                    })
+                    match ledger::parse(path, folder, text) {
+                        Ok(contract) => {
+                            contracts.insert(contract.id.clone(), contract);
+                            Vec::new()
+                        }
+                        Err(found) => {
+                            no_ledger.insert(folder);
+                            found
+                        }
+                    }
                 }
                 ["fixtures", folder, name] if name.ends_with(".json") => {
-                    fixture::parse(path, folder, text).map(|mut read| cases.append(&mut read))
+                    let (mut read, found) = fixture::parse(path, folder, text);
+                    cases.append(&mut read);
+                    found
                 }
                 ["features", folder, name] if name.ends_with(".feature") => {
-                    gherkin::parse(path, folder, text).map(|mut read| cases.append(&mut read))
+                    let (mut read, found) = gherkin::parse(path, folder, text);
+                    cases.append(&mut read);
+                    found
                 }
-                _ => Err(vec![Problem::new(
+                _ => vec![Problem::new(
                     path,
                     1,
                     "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
-                )]),
+                )],
             };
-            if let Err(mut found) = read {
-                problems.append(&mut found);
+            if let (Some(folder), false) = (parts.get(1), found.is_empty()) {
+                broken.insert(folder);
             }
+            problems.append(&mut found);
         }
         cases.append(&mut law::cases(&contracts));
         for case in &mut cases {
             lint::derive_needs(case, contracts.get(&case.contract));
         }
         cases.sort_by(|a, b| a.name.cmp(&b.name));
-        // A file that could not be read would make everything that refers to it look wrong too.
+        problems.append(&mut lint::check(&contracts, &cases, &lint::Unread { broken, no_ledger }));
         if problems.is_empty() {
-            problems = lint::check(&contracts, &cases);
+            return Ok(Self {
+                contracts: contracts.into_values().collect(),
+                cases,
+                digest: files.digest(),
+            });
         }
-        if problems.is_empty() {
-            Ok(Self { contracts: contracts.into_values().collect(), cases, digest: files.digest() })
-        } else {
-            problems.sort();
-            // A step of an outline or a background is read once for each scenario that it is part of.
-            problems.dedup();
-            Err(problems)
+        for problem in &mut problems {
+            let text = files.iter().find(|(path, _)| *path == problem.at.file);
+            let next = cases.iter().filter(|case| case.at.file == problem.at.file);
+            let next = next.map(|case| case.at.line).filter(|line| *line > problem.at.line).min();
+            problem.locate(text.map_or("", |(_, text)| text), next.unwrap_or(usize::MAX));
         }
+        problems.sort();
+        // A step of an outline or a background is read once for each scenario that it is part of.
+        problems.dedup();
+        Err(problems)
     }
 
     pub fn contract(&self, id: &str) -> Option<&Contract> {

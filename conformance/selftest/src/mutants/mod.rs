@@ -30,6 +30,9 @@ const EXAMPLES_OF_A_LAW: u32 = 3;
 #[derive(Debug, Default, Serialize)]
 pub struct MutantReport {
     pub contracts: BTreeMap<String, Tally>,
+    /// The same by requirement: mutants of the cases that show it.
+    #[serde(skip)]
+    pub requirements: BTreeMap<String, Tally>,
     /// Mutants that nobody noticed, where nothing says that they are free.
     pub survivors: Vec<Survivor>,
     /// Cases that not a single mutant fails.
@@ -43,7 +46,7 @@ pub struct MutantReport {
     pub not_passed: Vec<String>,
 }
 
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Tally {
     pub cases: usize,
     pub killed: usize,
@@ -53,6 +56,15 @@ pub struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.killed += other.killed;
+        self.survived += other.survived;
+        for (matcher, count) in &other.free {
+            *self.free.entry(matcher).or_default() += count;
+        }
+    }
+
     /// Killed, of those that had to be, in per cent.
     pub fn rate(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53")]
@@ -168,7 +180,7 @@ impl MutantReport {
         noticed: &mut Noticed,
     ) {
         let mut judge = Judge::new(case);
-        let tally = self.contracts.entry(case.contract.clone()).or_default();
+        let mut tally = Tally::default();
         let mut teeth = 0;
         for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
             // Later steps can only notice what an earlier one saved.
@@ -211,10 +223,15 @@ impl MutantReport {
             if judge.step(step, seen).is_err() {
                 // It passed when it ran; judged again, it must too.
                 self.not_passed.push(case.name.clone());
+                self.contracts.entry(case.contract.clone()).or_default().add(&tally);
                 return;
             }
         }
         tally.cases += 1;
+        self.contracts.entry(case.contract.clone()).or_default().add(&tally);
+        for id in &case.shows {
+            self.requirements.entry(id.clone()).or_default().add(&tally);
+        }
         if teeth == 0 {
             self.toothless.push(case.name.clone());
         }

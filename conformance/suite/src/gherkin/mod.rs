@@ -5,34 +5,54 @@
 //! verdicts, transcripts and mutants. A step that nothing matches is a fault of the file.
 
 mod chronicle_steps;
+#[cfg(test)]
+mod corpus;
+mod document;
 mod general_steps;
+mod languages;
+mod lines;
 mod narrative;
-mod precheck;
+mod outline;
+mod parse;
 pub mod vocabulary;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cucumber::World as _;
-use cucumber::feature::Ext as _;
-use cucumber::gherkin::{Background, Feature, GherkinEnv, Scenario};
+use cucumber::gherkin::{self, StepType};
 use futures::FutureExt as _;
 
 use crate::case::{Case, CaseKind, Origin};
-use crate::problem::{Location, Problem, did_you_mean, nearest};
+use crate::problem::{Location, Problem};
+use document::{Remark, Step, Told};
 pub use narrative::Narrative;
 
-/// Reads one feature file into its cases.
-pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, Vec<Problem>> {
-    let feature = read(file, text)?;
+type Steps = cucumber::step::Collection<Narrative>;
+
+/// Reads one feature file: the cases that can be read, and all that is wrong.
+pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Problem>) {
+    let read = parse::read(text);
     let steps = Narrative::collection();
     let mut cases = Vec::new();
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> =
+        read.wrong.into_iter().map(|(at, message)| Problem::exact(file, at, message)).collect();
+    problems.extend(read.remarks.iter().filter_map(|remark| slip(file, remark, &steps)));
     let mut rows: HashMap<String, usize> = HashMap::new();
-    for (inherited, backgrounds, scenario) in scenarios(&feature) {
-        let reader = Reader { file, contract: folder, steps: &steps };
-        match reader.case(&inherited, &backgrounds, scenario) {
+    let reader = Reader { file, contract: folder, steps: &steps };
+    // What is wrong with a line of a scenario would make its steps look wrong, too.
+    let titles: BTreeSet<usize> = read.scenarios.iter().map(|told| told.title).collect();
+    let mut spoilt = BTreeSet::new();
+    for problem in &problems {
+        match titles.range(..=problem.at.line).next_back() {
+            Some(title) => spoilt.extend([*title]),
+            // Above all of them: in the background that they share.
+            None => spoilt.extend(&titles),
+        }
+    }
+    for told in read.scenarios.iter().filter(|told| !spoilt.contains(&told.title)) {
+        match reader.case(told) {
             Ok(mut case) => {
-                if !scenario.examples.is_empty() {
+                if told.of_outline {
                     let row = rows.entry(case.name.clone()).or_default();
                     *row += 1;
                     case.name = format!("{}/{row}", case.name);
@@ -43,93 +63,64 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
         }
     }
     if cases.is_empty() && problems.is_empty() {
-        problems.push(Problem::new(file, 1, "the feature has no scenario; it checks nothing"));
+        let told = "the feature has no scenario; it checks nothing";
+        problems.push(Problem::new(file, 1, told));
     }
-    if problems.is_empty() { Ok(cases) } else { Err(problems) }
+    (cases, problems)
 }
 
-/// Parses and expands outlines. The parser would stumble over a byte order mark.
-fn read(file: &str, text: &str) -> Result<Feature, Vec<Problem>> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let one = |(line, message)| vec![Problem::new(file, line, message)];
-    if text.trim().is_empty() {
-        return Err(one((1, "the file is blank; a narrative begins with `Feature:`".to_owned())));
-    }
-    precheck::text(text).map_err(one)?;
-    let feature = Feature::parse(text, GherkinEnv::default()).map_err(|fault| {
-        let (line, written) = line_above(text, line_of_fault(&fault.to_string()));
-        let message = format!(
-            "`{written}` is not Gherkin here; a line begins with a tag, `Feature:`, `Rule:`, `Background:`, `Scenario:`, `Examples:`, `Given`, `When`, `Then`, `And`, `But`, a table or a doc string (in a table cell only \\\\, \\n and \\| may be escaped)"
-        );
-        one((line, message))
+/// A description whose second and further words are a step: its keyword is misspelt, or stands where none can.
+fn slip(file: &str, remark: &Remark, steps: &Steps) -> Option<Problem> {
+    let (first, rest) = remark.text.split_once(char::is_whitespace)?;
+    let keyword = KINDS.into_iter().find(|kind| {
+        let step = as_cucumber(rest.trim(), "", *kind, None, None);
+        matches!(steps.find(&step), Ok(Some(_)))
     })?;
-    let wrong = precheck::outlines(&feature);
-    if !wrong.is_empty() {
-        return Err(wrong.into_iter().flat_map(one).collect());
+    let told = format!(
+        "`{first}` begins no step here, and yet a step follows; write `{keyword:?} {}` under `Scenario:` or `Background:`",
+        rest.trim()
+    );
+    Some(Problem::exact(file, remark.at, told))
+}
+
+const KINDS: [StepType; 3] = [StepType::Given, StepType::When, StepType::Then];
+
+/// A step as the matcher wants it.
+fn as_cucumber(
+    text: &str,
+    keyword: &str,
+    kind: StepType,
+    doc: Option<String>,
+    table: Option<Vec<Vec<String>>>,
+) -> gherkin::Step {
+    gherkin::Step {
+        keyword: keyword.to_owned(),
+        ty: kind,
+        value: text.to_owned(),
+        docstring: doc,
+        table: table.map(|rows| gherkin::Table::builder().rows(rows).build()),
+        span: gherkin::Span::default(),
+        position: gherkin::LineCol::default(),
     }
-    feature.expand_examples().map_err(|fault| {
-        let message =
-            format!("the outline uses <{}>, which is no column of its examples", fault.name);
-        one((fault.pos.line, message))
-    })
-}
-
-/// The line that the parser means: where it stops on a blank one, it could not go on from the last
-/// one above that is not.
-fn line_above(text: &str, line: usize) -> (usize, &str) {
-    let upto = text.lines().enumerate().take(line);
-    let written = upto.filter(|(_, written)| !written.trim().is_empty()).last();
-    written.map_or((line, ""), |(index, written)| (index + 1, written.trim()))
-}
-
-/// The parser keeps its position to itself, but prints it: `Error at 3:1: …`.
-fn line_of_fault(printed: &str) -> usize {
-    let line = printed.strip_prefix("Error at ").and_then(|rest| rest.split(':').next());
-    line.and_then(|line| line.parse().ok()).unwrap_or(1)
-}
-
-/// Every scenario with the tags and backgrounds of what it stands in.
-fn scenarios(feature: &Feature) -> impl Iterator<Item = (Vec<&str>, Vec<&Background>, &Scenario)> {
-    let top = feature.scenarios.iter().map(|scenario| {
-        (
-            feature.tags.iter().map(String::as_str).collect(),
-            feature.background.iter().collect(),
-            scenario,
-        )
-    });
-    let ruled = feature.rules.iter().flat_map(|rule| {
-        rule.scenarios.iter().map(|scenario| {
-            let tags = feature.tags.iter().chain(&rule.tags).map(String::as_str).collect();
-            (tags, feature.background.iter().chain(&rule.background).collect(), scenario)
-        })
-    });
-    top.chain(ruled)
 }
 
 struct Reader<'a> {
     file: &'a str,
     contract: &'a str,
-    steps: &'a cucumber::step::Collection<Narrative>,
+    steps: &'a Steps,
 }
 
 impl Reader<'_> {
-    fn case(
-        &self,
-        inherited: &[&str],
-        backgrounds: &[&Background],
-        scenario: &Scenario,
-    ) -> Result<Case, Vec<Problem>> {
-        let line = scenario.position.line;
+    fn case(&self, told: &Told) -> Result<Case, Vec<Problem>> {
         let mut problems = Vec::new();
-        let tags: Vec<&str> =
-            inherited.iter().copied().chain(scenario.tags.iter().map(String::as_str)).collect();
-        let tagged =
-            |prefix: &'static str| tags.iter().filter_map(move |tag| tag.strip_prefix(prefix));
+        let tagged = |prefix: &'static str| {
+            told.tags.iter().filter_map(move |tag| tag.name.strip_prefix(prefix))
+        };
         let id = tagged("id:").next_back().unwrap_or_default();
         if id.is_empty() {
-            problems.push(Problem::new(
+            problems.push(Problem::exact(
                 self.file,
-                line,
+                told.at,
                 "the scenario has no id; write a tag such as `@id:story/first-memory` above it",
             ));
         }
@@ -137,26 +128,15 @@ impl Reader<'_> {
             &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
         )
         .unwrap_or_else(|message| {
-            problems.push(Problem::new(self.file, line, message));
+            let tag = told.tags.iter().rev().find(|tag| tag.name.starts_with("origin:"));
+            let problem = Problem::new(self.file, told.at.line, message);
+            problems.push(tag.map_or(problem.clone(), |tag| problem.inside(tag.at)));
             Origin::Contract
         });
-
         let mut world = Narrative::at(self.file);
-        for step in
-            backgrounds.iter().flat_map(|background| &background.steps).chain(&scenario.steps)
-        {
-            world.begin(step);
-            match self.steps.find(step) {
-                Ok(Some((run, _, _, context))) => {
-                    // Steps only write down what they say, so none of them ever waits.
-                    let _done = run(&mut world, context).now_or_never();
-                }
-                Ok(None) => world.fault(no_such_step(&step.value)),
-                Err(_) => world.fault(format!(
-                    "several steps match `{}`; this is a fault of the step vocabulary",
-                    step.value
-                )),
-            }
+        let mut before = None;
+        for step in &told.steps {
+            before = Some(self.play(step, before, &mut world));
         }
         let (given, steps, needs, faults) = world.finish();
         problems.extend(faults);
@@ -168,28 +148,59 @@ impl Reader<'_> {
             aliases: tagged("alias:").map(|alias| format!("{}/{alias}", self.contract)).collect(),
             contract: self.contract.to_owned(),
             kind: CaseKind::Scenario,
-            why: scenario.name.clone(),
+            why: told.name.clone(),
             shows: tagged("shows:").map(str::to_owned).collect(),
             origin,
             needs: tagged("needs:").map(str::to_owned).chain(needs).collect(),
             given,
             steps,
-            at: Location { file: self.file.to_owned(), line },
+            at: Location { file: self.file.to_owned(), line: told.at.line },
         })
+    }
+
+    /// Matches a step and lets it write down what it says; tells of which kind it was.
+    fn play(&self, step: &Step, before: Option<StepType>, world: &mut Narrative) -> StepType {
+        world.begin(step);
+        let kinds = kinds(step, before);
+        for kind in &kinds {
+            let doc = step.doc_string.as_ref().map(|doc| doc.text.clone());
+            let played = as_cucumber(&step.text, &step.keyword, *kind, doc, step.table.clone());
+            match self.steps.find(&played) {
+                Ok(Some((run, _, _, context))) => {
+                    // Steps only write down what they say, so none of them ever waits.
+                    let _done = run(world, context).now_or_never();
+                    return *kind;
+                }
+                Ok(None) => {}
+                Err(_) => {
+                    world.fault(format!(
+                        "several steps match `{}`; this is a fault of the step vocabulary",
+                        step.text
+                    ));
+                    return *kind;
+                }
+            }
+        }
+        world.fault(no_such_step(&step.text));
+        kinds[0]
+    }
+}
+
+/// What a step may be, the likeliest first. `And` and `But` are like the step before them; `*` may be anything.
+fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
+    match (step.kinds.as_slice(), before) {
+        ([], Some(before)) if step.keyword != "* " => vec![before],
+        ([], _) => before
+            .into_iter()
+            .chain(KINDS.into_iter().filter(|kind| Some(*kind) != before))
+            .collect(),
+        (said, _) => said.to_vec(),
     }
 }
 
 fn no_such_step(text: &str) -> String {
-    let shapes: Vec<String> =
-        vocabulary::STEPS.iter().map(|step| vocabulary::shape(step.example)).collect();
-    let like = nearest(&vocabulary::shape(text), shapes.iter().map(String::as_str));
-    match like.and_then(|shape| shapes.iter().position(|known| known == shape)) {
-        Some(index) => {
-            format!("no step says `{text}`; the nearest is `{}`", vocabulary::STEPS[index].example)
-        }
-        None => format!(
-            "no step says `{text}`{}",
-            did_you_mean(text, vocabulary::STEPS.iter().map(|step| step.example))
-        ),
+    match vocabulary::like(text).first() {
+        Some(step) => format!("no step says `{text}`; the nearest is `{}`", step.example),
+        None => format!("no step says `{text}`; `proofmark steps` lists what can be said"),
     }
 }

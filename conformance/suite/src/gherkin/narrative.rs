@@ -5,18 +5,22 @@ use std::collections::BTreeMap;
 use cucumber::gherkin;
 use serde_json::{Map, Value};
 
+use super::document;
 use crate::case::{Action, CallStep, FileExpected, Given, Outcome, Step};
 use crate::load::expand::{MOST, expand};
 use crate::load::fixture::fails;
 use crate::load::strict;
 use crate::matcher::Pattern;
-use crate::problem::{Location, Problem};
+use crate::problem::{Lines, Location, Place, Problem, offset};
 
 /// What the steps of a scenario have said so far.
 #[derive(Debug, Default, cucumber::World)]
 pub struct Narrative {
     file: String,
-    line: usize,
+    /// Of the step that is read; none when `cucumber` itself plays the scenario.
+    at: Option<Place>,
+    /// The first line of its doc string, and the margin that is missing there.
+    doc_at: Option<(usize, usize)>,
     words: String,
     given: Given,
     steps: Vec<Step>,
@@ -32,14 +36,29 @@ impl Narrative {
     }
 
     /// The next step begins; what it adds belongs to its line.
-    pub(super) fn begin(&mut self, step: &gherkin::Step) {
-        self.line = step.position.line;
-        self.words = format!("{}{}", step.keyword, step.value);
+    pub(super) fn begin(&mut self, step: &document::Step) {
+        self.at = Some(step.at);
+        self.doc_at = step.doc_string.as_ref().map(|doc| (doc.line, doc.margin));
+        self.words = format!("{}{}", step.keyword, step.text);
     }
 
     /// The narrative is wrong here.
     pub(super) fn fault(&mut self, message: impl Into<String>) {
-        self.faults.push(Problem::new(&self.file, self.line, message));
+        self.faults.push(match self.at {
+            Some(at) => Problem::exact(&self.file, at, message),
+            None => Problem::new(&self.file, 0, message),
+        });
+    }
+
+    /// The narrative is wrong here, in this place of the doc string.
+    fn fault_in_doc(&mut self, text: &str, fault: &serde_json::Error) {
+        self.fault(format!("the doc string is not JSON: {fault}"));
+        let Some((line, margin)) = self.doc_at else { return };
+        let Some(problem) = self.faults.pop() else { return };
+        let at = offset(text, fault.line(), fault.column());
+        let place = Lines::of(text).place(text, at..at + 1);
+        let (line, column) = (line + place.line - 1, margin + place.column);
+        self.faults.push(problem.inside(Place { line, column, length: 1 }));
     }
 
     /// The faults so far, for a runner that must fail on them.
@@ -56,7 +75,7 @@ impl Narrative {
     }
 
     pub(super) fn act(&mut self, action: Action) {
-        let at = Location { file: self.file.clone(), line: self.line };
+        let at = Location { file: self.file.clone(), line: self.at.map_or(0, |at| at.line) };
         self.steps.push(Step { action, at, words: Some(self.words.clone()) });
     }
 
@@ -130,22 +149,25 @@ impl Narrative {
         self.act(Action::Leaves(BTreeMap::from([(path, expected)])));
     }
 
-    /// The step's doc string as text, without the line that opens it.
+    /// The step's doc string: whole lines.
     pub(super) fn text(&mut self, step: &gherkin::Step) -> Option<String> {
-        let Some(doc) = &step.docstring else {
+        if step.docstring.is_none() {
             self.fault("this step needs a doc string: text between two lines of \"\"\"");
-            return None;
-        };
-        // What follows the opening quotes on their line (a media type) comes as the first line; the
-        // parser takes it for text without a margin, and then leaves the margin of all the others.
-        let body = doc.split_once('\n').map_or("", |(_media_type, body)| body);
-        Some(without_margin(body).replace("\\\"\\\"\\\"", "\"\"\""))
+        }
+        step.docstring.clone()
     }
 
     /// The step's doc string as JSON, `$repeat` expanded.
     pub(super) fn json(&mut self, step: &gherkin::Step) -> Option<Value> {
         let text = self.text(step)?;
-        match strict::from_str(&text).map_err(|fault| fault.to_string()).and_then(expand) {
+        let value = match strict::from_str(&text) {
+            Ok(value) => value,
+            Err(fault) => {
+                self.fault_in_doc(&text, &fault);
+                return None;
+            }
+        };
+        match expand(value) {
             Ok(value) => Some(value),
             Err(fault) => {
                 self.fault(format!("the doc string is not JSON: {fault}"));
@@ -182,17 +204,6 @@ impl Narrative {
         }
         number
     }
-}
-
-/// Lines without the spaces that all of them begin with; blank ones do not count.
-fn without_margin(text: &str) -> String {
-    let written = || text.split('\n').filter(|line| !line.trim().is_empty());
-    // Spaces and tabs only: each is one byte, so that no line is cut within a character.
-    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let margin = written().map(indent).min().unwrap_or(0);
-    let cut: Vec<&str> =
-        text.split('\n').map(|line| line.get(margin..).unwrap_or_default()).collect();
-    cut.join("\n")
 }
 
 /// A call that must succeed, whatever it returns.

@@ -1,4 +1,6 @@
-//! The steps that an author can write, each with an example. A test reads every example back.
+//! The steps that an author can write, each with an example and what it does. A test reads every example back.
+
+use crate::problem::distance;
 
 /// One step of the vocabulary.
 #[derive(Debug)]
@@ -6,6 +8,10 @@ pub struct VocabularyStep {
     pub example: &'static str,
     /// What must stand under it: nothing, a doc string, or a table.
     pub below: Below,
+    /// In one sentence.
+    pub does: &'static str,
+    /// The contract whose words it speaks; none for the general ones.
+    pub contract: Option<&'static str>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -15,58 +21,169 @@ pub enum Below {
     Table(&'static str),
 }
 
-const fn plain(example: &'static str) -> VocabularyStep {
-    VocabularyStep { example, below: Below::Nothing }
+const fn plain(example: &'static str, does: &'static str) -> VocabularyStep {
+    VocabularyStep { example, below: Below::Nothing, does, contract: None }
 }
 
-const fn with(example: &'static str, doc: &'static str) -> VocabularyStep {
-    VocabularyStep { example, below: Below::Text(doc) }
+const fn with(example: &'static str, doc: &'static str, does: &'static str) -> VocabularyStep {
+    VocabularyStep { example, below: Below::Text(doc), does, contract: None }
+}
+
+const fn of_chronicle(step: VocabularyStep) -> VocabularyStep {
+    VocabularyStep { contract: Some("sage.chronicle"), ..step }
 }
 
 /// In the order in which one tells a story.
 pub const STEPS: &[VocabularyStep] = &[
-    plain(r#"Given the clock starts at "2024-01-01T00:00:00.000Z" and steps 1000 ms"#),
-    plain("Given the random tape has integers 7, 9 and floats 0.25, 0.5"),
-    with(r#"Given the file "notes.sage" holds:"#, "{}"),
-    with(r#"Given the file "notes.sage" holds the unfinished text:"#, r#"{"type":"#),
-    plain(r#"Given the folder "notes.sage" exists"#),
-    plain(r#"Given the secret "API_KEY" is "s3cret""#),
-    plain(r#"Given the agent "sage" with id "sage-1""#),
-    plain(r#"When "utils.clock.now" is called"#),
-    with(r#"When "utils.sha256" is called with:"#, r#"{"text": "hello"}"#),
+    plain(
+        r#"Given the clock starts at "2024-01-01T00:00:00.000Z" and steps 1000 ms"#,
+        "Sets the session's clock: its first reading, and how far each reading is from the one before.",
+    ),
+    plain(
+        "Given the random tape has integers 7, 9 and floats 0.25, 0.5",
+        "Sets the random numbers that the session reads, in this order.",
+    ),
+    with(
+        r#"Given the file "notes.sage" holds:"#,
+        "{}",
+        "Puts a file of whole lines into the workspace.",
+    ),
+    with(
+        r#"Given the file "notes.sage" holds the unfinished text:"#,
+        r#"{"type":"#,
+        "Puts a file into the workspace whose last line has no line end.",
+    ),
+    plain(r#"Given the folder "notes.sage" exists"#, "Makes a folder in the workspace."),
+    plain(
+        r#"Given the secret "API_KEY" is "s3cret""#,
+        "Lets the fake `secrets` answer with this value.",
+    ),
+    of_chronicle(plain(
+        r#"Given the agent "sage" with id "sage-1""#,
+        "Introduces an agent; later steps name it by its id.",
+    )),
+    plain(
+        r#"When "utils.clock.now" is called"#,
+        "Calls an operation without arguments; it must succeed unless a `Then` says otherwise.",
+    ),
+    with(
+        r#"When "utils.sha256" is called with:"#,
+        r#"{"text": "hello"}"#,
+        "Calls an operation with these arguments, a JSON object.",
+    ),
     with(
         r#"When "chronicle.readChronicle" is called in process "b" with:"#,
         r#"{"path": "notes.sage"}"#,
+        "Calls an operation in another process of the subject, on the same workspace.",
     ),
-    plain(r#"When process "b" is killed"#),
+    plain(
+        r#"When process "b" is killed"#,
+        "Ends a process with SIGKILL; the next step that names it starts a fresh one.",
+    ),
     VocabularyStep {
         example: "When these calls are made together:",
         below: Below::Table("| call | args |\n| utils.clock.now | {} |"),
+        does: "Sends all calls of the table at once; each must succeed.",
+        contract: None,
     },
-    plain(r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage""#),
-    with(
+    of_chronicle(plain(
+        r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage""#,
+        "Appends an event by an agent that was introduced.",
+    )),
+    of_chronicle(with(
         r#"When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "notes.sage" with:"#,
         r#"{"text": "hi"}"#,
+        "Appends an event with further members, a JSON object.",
+    )),
+    of_chronicle(plain(
+        r#"When "sage-1" and "sage-1" each append 10 "NOTE" events to "notes.sage" at once"#,
+        "Sends the appends of two agents at once, numbered from 0.",
+    )),
+    with(
+        "Then it returns:",
+        r#"{"$any": "value"}"#,
+        "The last call returned exactly this JSON; matchers may stand in it.",
     ),
-    plain(r#"When "sage-1" and "sage-1" each append 10 "NOTE" events to "notes.sage" at once"#),
-    with("Then it returns:", r#"{"$any": "value"}"#),
-    plain(r#"Then it returns "text""#),
-    plain("Then it fails with EVALIDATION"),
-    with("Then it fails with EVALIDATION and:", r#"{"details": {"$any": "array"}}"#),
-    with(r#"Then the fake "secrets" was asked "get" with:"#, r#"{"key": "API_KEY"}"#),
-    plain("Then the append is acknowledged"),
-    plain(r#"Then reading "notes.sage" gives 1 event"#),
-    plain(r#"Then event 1 of "notes.sage" is a "NOTE" by "sage-1""#),
-    with(r#"Then the last 1 event of "notes.sage" are:"#, r#"[{"$any": "object"}]"#),
-    with(r#"Then the file "notes.sage" holds:"#, "{}"),
-    with(r#"Then the file "notes.sage" begins with:"#, "{}"),
-    with(r#"Then the file "notes.sage" holds the events:"#, r#"[{"$any": "object"}]"#),
-    plain(r#"Then the file "notes.sage" does not exist"#),
+    plain(
+        r#"Then it returns "text""#,
+        "The last call returned this string, number, true, false or null.",
+    ),
+    plain("Then it fails with EVALIDATION", "The last call failed with this code."),
+    with(
+        "Then it fails with EVALIDATION and:",
+        r#"{"details": {"$any": "array"}}"#,
+        "The last call failed with this code and at least these properties.",
+    ),
+    with(
+        r#"Then the fake "secrets" was asked "get" with:"#,
+        r#"{"key": "API_KEY"}"#,
+        "The last call asked a fake this; one such step for each call of a fake, in order.",
+    ),
+    of_chronicle(plain("Then the append is acknowledged", "The last append returned null.")),
+    of_chronicle(plain(
+        r#"Then reading "notes.sage" gives 1 event"#,
+        "Reads the chronicle: it has so many events.",
+    )),
+    of_chronicle(plain(
+        r#"Then event 1 of "notes.sage" is a "NOTE" by "sage-1""#,
+        "Reads the chronicle: the event of this number (from 1) has this type and actor.",
+    )),
+    of_chronicle(with(
+        r#"Then the last 1 event of "notes.sage" are:"#,
+        r#"[{"$any": "object"}]"#,
+        "Reads the end of the chronicle: exactly these events, as JSON.",
+    )),
+    with(r#"Then the file "notes.sage" holds:"#, "{}", "The file has exactly these lines now."),
+    with(
+        r#"Then the file "notes.sage" begins with:"#,
+        "{}",
+        "The file begins with these lines now.",
+    ),
+    with(
+        r#"Then the file "notes.sage" holds the events:"#,
+        r#"[{"$any": "object"}]"#,
+        "The lines of the file, each read as JSON, are this array now.",
+    ),
+    plain(r#"Then the file "notes.sage" does not exist"#, "There is no such file now."),
 ];
 
+/// The steps that a misspelt one may have meant, the nearest first.
+pub fn like(text: &str) -> Vec<&'static VocabularyStep> {
+    let wanted = shape(text).to_lowercase();
+    let mut near: Vec<(usize, usize)> = STEPS
+        .iter()
+        .enumerate()
+        .map(|(index, step)| (distance(&wanted, &shape(step.example).to_lowercase()), index))
+        .filter(|(distance, index)| {
+            *distance <= 1 + shape(STEPS[*index].example).chars().count() / 3
+        })
+        .collect();
+    near.sort_unstable();
+    near.into_iter().map(|(_, index)| &STEPS[index]).collect()
+}
+
+/// The steps that speak of these words, those with the most of them first.
+pub fn about(text: &str) -> Vec<&'static VocabularyStep> {
+    let words: Vec<String> = shape(text)
+        .to_lowercase()
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.len() > 2)
+        .map(str::to_owned)
+        .collect();
+    let hits = |step: &VocabularyStep| {
+        let said = format!("{} {}", step.example, step.does).to_lowercase();
+        words.iter().filter(|word| said.contains(word.as_str())).count()
+    };
+    let mut found: Vec<(usize, &VocabularyStep)> =
+        STEPS.iter().map(|step| (hits(step), step)).filter(|(hits, _)| *hits > 0).collect();
+    // Stable: among equals the order of the story stays.
+    found.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
+    found.into_iter().map(|(_, step)| step).collect()
+}
+
 /// A step's wording without what an author fills in, to compare wordings.
-pub(super) fn shape(text: &str) -> String {
-    let text = ["Given ", "When ", "Then "]
+fn shape(text: &str) -> String {
+    let text = ["Given ", "When ", "Then ", "And ", "But ", "* "]
         .iter()
         .find_map(|keyword| text.strip_prefix(keyword))
         .unwrap_or(text);

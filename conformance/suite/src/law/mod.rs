@@ -121,11 +121,10 @@ impl Law {
     /// The input as a case that can be run.
     pub(crate) fn example(&self, input: &Value) -> Result<Case, String> {
         let text = self.fixture(input).to_string();
-        let read = fixture::parse("found.json", self.contract, &text);
-        let problem = |problems: Vec<crate::Problem>| {
-            problems.first().map_or_else(String::new, ToString::to_string)
-        };
-        let mut cases = read.map_err(problem)?;
+        let (mut cases, problems) = fixture::parse("found.json", self.contract, &text);
+        if let Some(problem) = problems.first() {
+            return Err(problem.to_string());
+        }
         cases.pop().ok_or_else(|| "a law made no case".to_owned())
     }
 

@@ -13,7 +13,7 @@ use crate::case::{
     Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, Origin, Outcome, Step,
 };
 use crate::matcher::Pattern;
-use crate::problem::{Lines, Location, Problem};
+use crate::problem::{Lines, Location, Problem, offset};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,12 +87,22 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
     Value::deserialize(deserializer).map(Some)
 }
 
-/// Reads one fixture file.
-pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, Vec<Problem>> {
-    let one = |fault: serde_json::Error| vec![Problem::new(file, fault.line(), plain(&fault))];
+/// Reads one fixture file: the cases that can be read, and all that is wrong.
+pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Problem>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    serde_json::from_str::<NoDuplicateKeys>(text).map_err(one)?;
-    let fixture: FixtureFile<'_> = serde_json::from_str(text).map_err(one)?;
+    let lines = Lines::of(text);
+    let one = |fault: &serde_json::Error| {
+        let at = offset(text, fault.line(), fault.column());
+        let place = lines.place(text, at..at + 1);
+        (Vec::new(), vec![Problem::exact(file, place, plain(fault))])
+    };
+    if let Err(fault) = serde_json::from_str::<NoDuplicateKeys>(text) {
+        return one(&fault);
+    }
+    let fixture: FixtureFile<'_> = match serde_json::from_str(text) {
+        Ok(fixture) => fixture,
+        Err(fault) => return one(&fault),
+    };
     let mut problems = Vec::new();
     if fixture.contract != folder {
         let message = format!(
@@ -117,20 +127,14 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Vec<Case>, V
         ));
     }
     let mut cases = Vec::with_capacity(fixture.cases.len());
-    let reader = Reader {
-        file,
-        text,
-        lines: Lines::of(text),
-        contract: &fixture.contract,
-        topic: &fixture.topic,
-    };
+    let reader = Reader { file, text, lines, contract: folder, topic: &fixture.topic };
     for raw in &fixture.cases {
         match reader.case(raw.get()) {
             Ok(case) => cases.push(case),
-            Err(problem) => problems.push(problem),
+            Err(mut found) => problems.append(&mut found),
         }
     }
-    if problems.is_empty() { Ok(cases) } else { Err(problems) }
+    (cases, problems)
 }
 
 /// A message of serde_json without its own position, which is relative to a part of the file.
@@ -153,39 +157,60 @@ impl Reader<'_> {
         self.lines.at(part.as_ptr().addr() - self.text.as_ptr().addr())
     }
 
-    fn case(&self, raw: &str) -> Result<Case, Problem> {
+    fn case(&self, raw: &str) -> Result<Case, Vec<Problem>> {
         let start = self.line(raw);
         let entry: CaseEntry<'_> = serde_json::from_str(raw).map_err(|fault| {
-            Problem::new(self.file, start + fault.line().max(1) - 1, plain(&fault))
+            let line = start + fault.line().max(1) - 1;
+            let at = raw.as_ptr().addr() - self.text.as_ptr().addr()
+                + offset(raw, fault.line(), fault.column());
+            let problem = Problem::new(self.file, line, plain(&fault));
+            vec![problem.inside(self.lines.place(self.text, at..at + 1))]
         })?;
-        let wrong = |message: String| {
-            Problem::new(self.file, start, format!("case `{}`: {message}", entry.id))
+        let told = |line: usize, message: String| {
+            Problem::new(self.file, line, format!("case `{}`: {message}", entry.id))
         };
+        let mut problems = Vec::new();
+        let mut wrong = |message: String| problems.push(told(start, message));
         if !entry.id.strip_prefix(self.topic).is_some_and(|rest| rest.starts_with('/')) {
-            return Err(wrong(format!("the id must begin with the topic, `{}/`", self.topic)));
+            wrong(format!("the id must begin with the topic, `{}/`", self.topic));
         }
+        let files = files_given(&entry.given.files).unwrap_or_else(|message| {
+            wrong(message);
+            BTreeMap::new()
+        });
+        let leaves = entry.leaves.as_ref().map(files_expected).transpose();
+        let leaves = leaves.unwrap_or_else(|message| {
+            wrong(message);
+            None
+        });
+        let origin = Origin::parse(&entry.origin).unwrap_or_else(|message| {
+            wrong(message);
+            Origin::Contract
+        });
         let given = Given {
             clock: entry.given.clock.unwrap_or_default(),
             random: entry.given.random.unwrap_or_default(),
-            files: files_given(&entry.given.files).map_err(&wrong)?,
+            files,
             fakes: entry.given.fakes.clone(),
         };
         let at = |line| Location { file: self.file.to_owned(), line };
         let mut steps = Vec::with_capacity(entry.steps.len());
         for raw in &entry.steps {
             let line = self.line(raw.get());
-            let actions = actions(raw.get()).map_err(|message| {
-                Problem::new(self.file, line, format!("case `{}`: {message}", entry.id))
-            })?;
-            steps.extend(actions.into_iter().map(|action| Step {
-                action,
-                at: at(line),
-                words: None,
-            }));
+            match actions(raw.get()) {
+                Ok(actions) => steps.extend(actions.into_iter().map(|action| Step {
+                    action,
+                    at: at(line),
+                    words: None,
+                })),
+                Err(message) => problems.push(told(line, message)),
+            }
         }
-        if let Some(leaves) = &entry.leaves {
-            let action = Action::Leaves(files_expected(leaves).map_err(&wrong)?);
-            steps.push(Step { action, at: at(start), words: None });
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        if let Some(leaves) = leaves {
+            steps.push(Step { action: Action::Leaves(leaves), at: at(start), words: None });
         }
         Ok(Case {
             name: format!("{}/{}", self.contract, entry.id),
@@ -196,7 +221,7 @@ impl Reader<'_> {
                 .collect(),
             contract: self.contract.to_owned(),
             kind: CaseKind::Fixture,
-            origin: Origin::parse(&entry.origin).map_err(&wrong)?,
+            origin,
             why: entry.why,
             shows: entry.shows,
             needs: entry.needs,
@@ -246,6 +271,11 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     let Some(operation) = step.call else {
         return Err("a call names its operation in `call`".to_owned());
     };
+    if step.returns.as_ref().is_some_and(is_unblessed) {
+        return Err(format!(
+            "the call of `{operation}` expects nothing yet; run `proofmark bless --suite DIR`, which writes what the reference answers in place of `$bless`"
+        ));
+    }
     let expect = match (step.returns, step.fails, step.either) {
         (Some(value), None, None) => vec![Outcome::Returns(Pattern::new(value)?)],
         (None, Some(error), None) => vec![fails(error)?],
@@ -273,6 +303,11 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     let streams = step.streams.unwrap_or_default().into_iter();
     call.streams = streams.map(Pattern::new).collect::<Result<_, _>>()?;
     Ok(call)
+}
+
+/// `{"$bless": true}`: where an author wants what a subject answers written down.
+pub(crate) fn is_unblessed(expected: &Value) -> bool {
+    expected.as_object().is_some_and(|map| map.len() == 1 && map.contains_key("$bless"))
 }
 
 /// An expected contract error; without a code anything at all would do.

@@ -99,8 +99,13 @@ fn the_sound_suite_is_sound() {
 }
 
 #[test]
-fn the_embedded_suite_is_sound() {
-    if let Err(problems) = Suite::load(&SuiteFiles::embedded()) {
-        panic!("the embedded suite is not sound: {problems:#?}");
+fn the_embedded_suite_is_sound_and_pins_what_it_cites() {
+    match Suite::load(&SuiteFiles::embedded()) {
+        Ok(suite) => {
+            for contract in suite.contracts {
+                assert!(!contract.sections.is_empty(), "{} pins no section", contract.id);
+            }
+        }
+        Err(problems) => panic!("the embedded suite is not sound: {problems:#?}"),
     }
 }

@@ -4,8 +4,6 @@ use rstest::rstest;
 
 use crate::common::{FEATURE, changed, problems, with};
 
-const NOT_GHERKIN: &str = "is not Gherkin here; a line begins with a tag, `Feature:`, `Rule:`, `Background:`, `Scenario:`, `Examples:`, `Given`, `When`, `Then`, `And`, `But`, a table or a doc string (in a table cell only \\\\, \\n and \\| may be escaped)";
-
 const CALL: &str = "    When \"demo.read\" is called\n";
 
 #[rstest]
@@ -17,7 +15,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::step_out_of_the_blue(
     "Then it returns null",
     "Then all is well in the world",
-    "6: no step says `all is well in the world`"
+    "6: no step says `all is well in the world`; `proofmark steps` lists what can be said"
 )]
 #[case::step_of_another_kind(
     "When \"demo.read\"",
@@ -164,19 +162,106 @@ fn a_broken_narrative(#[case] old: &str, #[case] new: &str, #[case] problem: &st
     assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
 }
 
+const STEP_LINES: &str = "a line begins with `Given`, `When`, `Then`, `And`, `But`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Scenario:`, `Examples:` or `Rule:`; words stand before the first step";
+
 #[rstest]
 #[case::word_of_no_meaning(
     "    Then it returns null\n",
     "    Than it returns null\n",
     6,
-    "Than it returns null"
+    "Than it returns null",
+    STEP_LINES
 )]
-#[case::no_feature("Feature: Reading back\n", "Reading back\n", 1, "Reading back")]
-fn no_gherkin(#[case] old: &str, #[case] new: &str, #[case] line: usize, #[case] written: &str) {
+#[case::no_feature(
+    "Feature: Reading back\n",
+    "Reading back\n",
+    1,
+    "Reading back",
+    "a file begins with `Feature:`, perhaps with tags and `# language: …` above it"
+)]
+#[case::words_after_tags(
+    "  Scenario: What was written is read\n",
+    "  What was written is read\n",
+    4,
+    "What was written is read",
+    "after tags comes `Feature:`, `Rule:`, `Scenario:` or `Examples:`"
+)]
+fn no_gherkin(
+    #[case] old: &str,
+    #[case] new: &str,
+    #[case] line: usize,
+    #[case] written: &str,
+    #[case] fix: &str,
+) {
+    let told = problems(changed(FEATURE, old, new));
+    let first = told.lines().next().unwrap_or_default();
+    assert_eq!(first, format!("{FEATURE}:{line}: `{written}` is not Gherkin here; {fix}"));
+}
+
+/// What the `gherkin` crate, or Cucumber, would pass over in silence.
+#[rstest]
+#[case::first_step_misspelt(
+    "When \"demo.read\" is called",
+    "Wen \"demo.read\" is called",
+    "5: `Wen` begins no step here, and yet a step follows; write `When \"demo.read\" is called` under `Scenario:` or `Background:`"
+)]
+#[case::outline_without_examples(
+    "Scenario:",
+    "Scenario Outline:",
+    "4: this `Scenario Outline:` has no examples, so its <columns> would stay as they are; write `Examples:` with a table under it, or call it `Scenario:`"
+)]
+#[case::background_too_late(
+    "    Then it returns null\n",
+    "    Then it returns null\n\n  Background:\n    Given the folder \"a\" exists\n",
+    "8: a `Background:` stands once, before the scenarios of its feature or rule; move it there, or make it a scenario"
+)]
+#[case::tags_on_a_step(
+    "    Then it",
+    "    @tag\n    Then it",
+    "6: tags stand above `Feature:`, `Rule:`, `Scenario:` or `Examples:`, not above a step; move or drop them"
+)]
+#[case::tag_with_a_space(
+    "@id:story/back",
+    "@id:story/back @two words",
+    "3: `@two words` is no tag; a tag is a word without spaces after `@`"
+)]
+#[case::table_and_doc_string(
+    "it returns null\n",
+    "it returns:\n\"\"\"\n1\n\"\"\"\n| a |\n",
+    "10: a step has a doc string or a table, not both; drop one, or make it two steps"
+)]
+#[case::row_without_end(
+    "it returns null\n",
+    "it returns null\n| a | b\n",
+    "7: the row does not end in a bar; close its last cell with `|`"
+)]
+#[case::examples_of_nothing(
+    "  @id:story/back",
+    "  @a\n  Examples:\n    | a |\n  @id:story/back",
+    "4: `Examples:` belongs to an outline; write a `Scenario Outline:` with steps above it"
+)]
+fn nothing_is_lost_in_silence(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+    assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
+}
+
+#[test]
+fn a_problem_has_a_column_and_a_fix() {
+    let places = |old: &str, new: &str| {
+        let files = proofmark_suite::SuiteFiles::from_pairs(changed(FEATURE, old, new));
+        let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+        let place = found[0].place();
+        (place.line, place.column, place.length, found[0].fix().to_owned())
+    };
     assert_eq!(
-        problems(changed(FEATURE, old, new)),
-        format!("{FEATURE}:{line}: `{written}` {NOT_GHERKIN}")
+        places("is called", "is caled"),
+        (5, 5, 25, "the nearest is `When \"utils.clock.now\" is called`".to_owned())
     );
+    // Inside a doc string: the character itself, with the margin.
+    let doc = "it returns:\n      \"\"\"json\n      {\n        x}\n      \"\"\"";
+    let (line, column, ..) = places("it returns null", doc);
+    assert_eq!((line, column), (9, 9));
+    let (line, column, length, _) = places("@shows:DEMO-001", "@shows:DEMO-OO1");
+    assert_eq!((line, column, length), (3, 24, 9));
 }
 
 #[track_caller]
@@ -209,7 +294,7 @@ pub(crate) const OUTLINE: &str = r#"Feature: Reading back
 fn an_outline_with_an_unknown_column() {
     refused(
         &OUTLINE.replace("Then it returns <n>", "Then it returns <m>"),
-        "9: the outline uses <m>, which is no column of its examples",
+        "9: the outline uses <m>, which is no column of its examples (did you mean `n`?); add the column (for these very characters: with the cell <m>)",
     );
 }
 
@@ -218,7 +303,7 @@ fn an_outline_with_an_unknown_column() {
 #[case("      | 7 |\n      | 9 |\n", "")]
 #[case("      | n |\n      | 7 |\n      | 9 |\n", "")]
 fn an_outline_without_rows(#[case] old: &str, #[case] new: &str) {
-    let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: Sound\n    When \"demo.read\" is called\n";
+    let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: Sound\n    When \"demo.read\" is called\n    Then it returns null\n";
     refused(
         &format!("{}{sound}", OUTLINE.replace(old, new)),
         "11: these examples have no row, so no case comes of them; write a row or drop them",

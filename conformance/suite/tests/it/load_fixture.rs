@@ -101,7 +101,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::shows_something_else(
     r#"["DEMO-001"]"#,
     r#"["X"]"#,
-    "5: case `read/back`: `X` is not in the ledger of demo"
+    "5: case `read/back`: `X` is not in the ledger of demo; add it there, or name one that is there"
 )]
 #[case::unknown_hook(
     GIVEN,
@@ -295,7 +295,11 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
     r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
-#[case::nothing_called(r#"{ "kill": "b" }"#, 5, "it calls nothing, so it cannot fail")]
+#[case::nothing_called(
+    r#"{ "kill": "b" }"#,
+    5,
+    "it calls nothing, so it cannot fail; write a step with a `call`"
+)]
 fn a_broken_step(#[case] step: &str, #[case] line: usize, #[case] problem: &str) {
     assert_eq!(
         problems(changed(FIXTURE, CALL, step)),

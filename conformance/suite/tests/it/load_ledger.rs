@@ -13,7 +13,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::unknown_key(
     "title = ",
     "titel = ",
-    "2: unknown field `titel`, expected one of `contract`, `title`, `text`, `prefix`, `workspace`, `operations`, `hooks`, `requirement`"
+    "2: unknown field `titel`, expected one of `contract`, `title`, `text`, `prefix`, `workspace`, `operations`, `hooks`, `requirement`, `sections`"
 )]
 #[case::unknown_key_of_a_requirement(
     "source = ",
@@ -31,6 +31,16 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
     "contract = \"demo\"",
     "contract = \"damo\"",
     "1: contract `damo` stands in the folder `demo`; they must be the same"
+)]
+#[case::id_that_climbs(
+    "contract = \"demo\"",
+    "contract = \"../demo\"",
+    "1: `../demo` is no id of a contract; write lower-case words with dots or dashes between them, such as `sage.chronicle`\nfixtures/demo/requirements.toml:1: contract `../demo` stands in the folder `demo`; they must be the same"
+)]
+#[case::a_source_without_a_pin(
+    "source = \"Demo, Acceptance\"\n",
+    "source = \"Demo, Acceptance\"\n[sections]\n\"Demo, Rules\" = \"sha256:0\"\n",
+    "14: the source cites `Demo, Acceptance`, which no pinned section is called; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: a pin is `sha256:` and 64 lower-case hex digits; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: no source cites the pinned section `Demo, Rules`; `proofmark trace --text FILE --pin` writes the pins"
 )]
 #[case::wrong_prefix(
     "id = \"DEMO-001\"",
@@ -213,6 +223,7 @@ fn every_problem_is_told_in_the_order_of_the_files() {
         "features/demo/story.feature:5: no step says `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\n\
          features/demo/story.feature:6: there is no single call just before this step; say first what is called\n\
          fixtures/demo/read.json:1: topic `write` stands in `read.json`; they must be the same\n\
+         fixtures/demo/read.json:5: case `read/back`: origin `guess` must be `contract`, `reference` or `oracle: <which vectors or program>`\n\
          fixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `write/`\n\
          fixtures/demo/requirements.toml:1: contract `x` stands in the folder `demo`; they must be the same\n\
          fixtures/demo/requirements.toml:10: id `DEMO-1` must be `DEMO-` and three digits"

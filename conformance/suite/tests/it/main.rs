@@ -9,6 +9,7 @@ mod load_fixture;
 mod load_ledger;
 mod matcher;
 mod matcher_laws;
+mod schemas;
 mod select;
 mod streams;
 mod verdict;

@@ -25,6 +25,7 @@ fn selection(contracts: &[&str], cases: &[&str], requirements: &[&str]) -> Selec
         contracts: owned(contracts),
         cases: owned(cases),
         requirements: owned(requirements),
+        ..Selection::default()
     }
 }
 

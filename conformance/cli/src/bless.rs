@@ -1,0 +1,197 @@
+//! `proofmark bless`: writes down what a subject answers as what is expected, where a person says so.
+//!
+//! Cases are run; where the answer of a step is not what is expected, the expectation's own characters in the file are
+//! replaced, and the cases run again, until they pass. Only then is the difference shown, and only then written.
+
+mod golden;
+mod span;
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+use std::path::PathBuf;
+
+use proofmark_suite::case::{Case, CaseKind, Origin};
+use proofmark_suite::run::{Cancel, RunOptions, run};
+use proofmark_suite::select::Selection;
+use proofmark_suite::subject::SubjectCommand;
+use proofmark_suite::verdict::{CaseResult, Verdict};
+use similar::TextDiff;
+
+use crate::choice::SubjectChoice;
+use crate::drive::cancel_on_signal;
+use crate::edit::Draft;
+use crate::exit::{Exit, Failed};
+
+/// Write what the reference (or a command after `--`) answers into fixtures, in place of what differs.
+///
+/// A step with `"returns": {"$bless": true}` waits for this. Read what changes: a golden made so says what one
+/// implementation does, not what is right. Cases whose values come from the contract's text or from an oracle are left
+/// alone unless `--case` names them exactly.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BlessArgs {
+    #[command(flatten)]
+    subject: SubjectChoice,
+    /// Only the fixture cases whose name matches. May be given several times.
+    #[arg(long, value_name = "GLOB")]
+    case: Vec<String>,
+    /// Write without asking.
+    #[arg(long)]
+    yes: bool,
+    /// The folder of the suite.
+    #[arg(long, value_name = "DIR")]
+    suite: PathBuf,
+}
+
+/// Writes the differences to `out`. Holds when the goldens are, in the end, what the subject answers.
+pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    if std::env::var_os("CI").is_some_and(|set| !set.is_empty()) {
+        return Err(refused(
+            "`CI` is set, and nobody there reads what changes; bless where a person looks at it",
+        ));
+    }
+    let command = args.subject.command()?;
+    let cancel = Cancel::default();
+    cancel_on_signal(cancel.clone());
+    let mut draft = Draft::of(&args.suite)?;
+    // What waits for a golden is given one that nothing answers, so that the suite can be run.
+    let waiting = span::fill_waiting(&mut draft);
+    let mut blessed = BTreeSet::new();
+    let job = Job { args, command: &command, cancel: &cancel, waiting: &waiting };
+    let mut rounds = 0;
+    while job.round(&mut draft, &mut blessed)? {
+        rounds += 1;
+        if rounds > MOST_ROUNDS {
+            return Err(refused(
+                "the subject answers the same call differently each time; no golden can be made of that",
+            ));
+        }
+    }
+    waiting.restore(&mut draft);
+    if draft.changed().next().is_none() {
+        writeln!(out, "every golden is what the subject answers; nothing to bless")?;
+        return Ok(Exit::Holds);
+    }
+    for (path, old, new) in draft.changed() {
+        let names = (format!("a/{path}"), format!("b/{path}"));
+        let diff = TextDiff::from_lines(old, new);
+        write!(out, "{}", diff.unified_diff().header(&names.0, &names.1))?;
+    }
+    out.flush()?;
+    if !args.yes && !agreed(blessed.len())? {
+        return Err(refused("nothing was written"));
+    }
+    draft.write()?;
+    writeln!(out, "blessed {} case(s); `origin` is `reference` now", blessed.len())?;
+    Ok(Exit::Holds)
+}
+
+fn refused(told: &str) -> Failed {
+    Failed::Usage(format!("not blessed: {told}"))
+}
+
+/// Each round settles a step of every case. No case has so many.
+const MOST_ROUNDS: usize = 1000;
+
+struct Job<'a> {
+    args: &'a BlessArgs,
+    command: &'a SubjectCommand,
+    cancel: &'a Cancel,
+    waiting: &'a span::Waiting,
+}
+
+impl Job<'_> {
+    /// Runs the cases and takes over the first difference of each; tells whether there was one.
+    fn round(&self, draft: &mut Draft, blessed: &mut BTreeSet<String>) -> Result<bool, Failed> {
+        let suite = draft.load().map_err(Failed::BrokenSuite)?;
+        let selection = Selection { cases: self.args.case.clone(), ..Selection::default() };
+        let selected = selection.of(&suite)?;
+        let cases: Vec<&Case> = selected
+            .into_iter()
+            .filter(|case| matches!(case.kind, CaseKind::Fixture))
+            .filter(|case| self.may_be_blessed(case, blessed))
+            .collect();
+        if cases.is_empty() {
+            return Err(refused(
+                "no fixture case is left: those of origin `contract` or `oracle` are blessed only where `--case` names them exactly, and features are written by hand",
+            ));
+        }
+        let options = RunOptions { record: true, kill_orphans: true, ..RunOptions::default() };
+        let outcome = run(&suite, cases.clone(), self.command, &options, self.cancel, |_| ())?;
+        if outcome.interrupted {
+            return Err(Failed::Interrupted);
+        }
+        if let Some(fault) = outcome.faults.first() {
+            return Err(refused(&format!(
+                "the subject has a fault: {fault}; a golden is never made of one"
+            )));
+        }
+        let mut changes = Vec::new();
+        for result in &outcome.results {
+            let Some(case) = cases.iter().find(|case| case.name == result.case) else { continue };
+            if let Some(change) = self.change(case, result, draft)? {
+                changes.push(change);
+                blessed.insert(case.name.clone());
+            }
+        }
+        let any = !changes.is_empty();
+        span::apply(draft, changes);
+        Ok(any)
+    }
+
+    /// Whether a case's values may be overwritten: a contract's truth only when somebody names the case.
+    fn may_be_blessed(&self, case: &Case, blessed: &BTreeSet<String>) -> bool {
+        case.origin == Origin::Reference || blessed.contains(&case.name) || self.is_asked_for(case)
+    }
+
+    /// It waits for a golden, or is named letter by letter.
+    fn is_asked_for(&self, case: &Case) -> bool {
+        self.waiting.has(&case.name)
+            || self.args.case.iter().any(|asked| *asked == case.name || asked == case.id())
+    }
+
+    /// What must change in the case's file for its first difference to be none.
+    fn change(
+        &self,
+        case: &Case,
+        result: &CaseResult,
+        draft: &Draft,
+    ) -> Result<Option<span::Change>, Failed> {
+        let no_golden = |told: &str| {
+            refused(&format!("`{}`: {told}; a golden is never made of a fault", case.name))
+        };
+        let failure = match &result.verdict {
+            Verdict::Passed => return Ok(None),
+            Verdict::NotExercised { reason } if self.is_asked_for(case) => {
+                return Err(no_golden(&reason.to_string()));
+            }
+            Verdict::NotExercised { .. } => return Ok(None),
+            Verdict::Failed { failure } => failure,
+        };
+        if failure.reason != "difference" {
+            return Err(no_golden(&failure.told));
+        }
+        // The first difference ends a case, so it is in the last step that was seen.
+        let seen = result.transcript.as_ref().map(|transcript| transcript.steps.as_slice());
+        let Some(seen) = seen.filter(|seen| !seen.is_empty()) else {
+            return Err(no_golden(&failure.told));
+        };
+        let index = seen.len() - 1;
+        let expectations = golden::of(case, seen).map_err(|told| no_golden(&told))?;
+        if expectations.is_empty() {
+            return Err(no_golden(&failure.told));
+        }
+        span::change(case, index, expectations, draft).map(Some).map_err(|told| {
+            refused(&format!("`{}`: {told}; write this expectation by hand", case.name))
+        })
+    }
+}
+
+fn agreed(cases: usize) -> Result<bool, Failed> {
+    if !io::stdin().is_terminal() {
+        return Err(refused("nobody can be asked here; look at the difference, then say `--yes`"));
+    }
+    write!(anstream::stderr(), "write what {cases} case(s) expect from now on? [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

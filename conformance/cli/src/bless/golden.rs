@@ -1,0 +1,175 @@
+//! From what was seen of a step to what a fixture would have to say.
+
+use proofmark_suite::case::{Action, CallStep, Case, FileExpected, Step};
+use proofmark_suite::judge::Judge;
+use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use serde_json::{Map, Value, json};
+
+/// A member of a step, and the value that it must have.
+#[derive(Debug)]
+pub(super) enum Expectation {
+    /// Of the call at this place of `together`, if it is one of several.
+    Call {
+        call: Option<usize>,
+        outcome: Outcome,
+    },
+    /// `asks` or `streams` of a call.
+    List {
+        name: &'static str,
+        value: Value,
+    },
+    File {
+        path: String,
+        value: Value,
+    },
+}
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Returns(Value),
+    Fails(Value),
+}
+
+/// What must be said otherwise about the last step that was seen. Why nothing can be, if the answer is no golden.
+pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String> {
+    let Some((last, earlier)) = seen.split_last() else { return Ok(Vec::new()) };
+    let Some(step) = case.steps.get(earlier.len()) else { return Ok(Vec::new()) };
+    let mut judge = Judge::new(case);
+    for (step, seen) in case.steps.iter().zip(earlier) {
+        // What it saved, later steps may refer to.
+        judge.step(step, seen).map_err(|failure| failure.told)?;
+    }
+    match (&step.action, last) {
+        (Action::Call(call), Seen::Calls(answers)) => {
+            let [answer] = answers.as_slice() else { return Ok(Vec::new()) };
+            let mut found: Vec<Expectation> = differing(&judge, step, call, answer)?
+                .map(|outcome| Expectation::Call { call: None, outcome })
+                .into_iter()
+                .collect();
+            // The outcome is as expected, so it must be the calls of fakes or the items of the stream that are not.
+            if found.is_empty() {
+                found.extend(lists(&judge, step, call, answer));
+            }
+            Ok(found)
+        }
+        (Action::Together(calls), Seen::Calls(answers)) => {
+            let mut found = Vec::new();
+            for (at, (call, answer)) in calls.iter().zip(answers).enumerate() {
+                if let Some(outcome) = differing(&judge, step, call, answer)? {
+                    found.push(Expectation::Call { call: Some(at), outcome });
+                }
+            }
+            Ok(found)
+        }
+        (Action::Leaves(expected), Seen::Files(files)) => {
+            let mut found = Vec::new();
+            for (path, expected) in expected {
+                let Some(seen) = files.get(path) else { continue };
+                let only = [(path.clone(), seen.clone())].into_iter().collect();
+                let alone = Step {
+                    action: Action::Leaves(
+                        [(path.clone(), expected.clone())].into_iter().collect(),
+                    ),
+                    ..step.clone()
+                };
+                if judge.fork().step(&alone, &Seen::Files(only)).is_err() {
+                    found.push(Expectation::File {
+                        path: path.clone(),
+                        value: file(expected, seen)?,
+                    });
+                }
+            }
+            Ok(found)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The lists beside the outcome that are not as the case expects.
+fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> Vec<Expectation> {
+    let differs = |call: CallStep, answer: Answered| {
+        let alone = Step { action: Action::Call(call), ..step.clone() };
+        judge.fork().step(&alone, &Seen::Calls(vec![answer])).is_err()
+    };
+    let mut found = Vec::new();
+    let unstreamed = CallStep { streams: Vec::new(), ..call.clone() };
+    if differs(unstreamed, Answered { events: Vec::new(), ..answer.clone() }) {
+        let ask = |ask: &proofmark_suite::Ask| {
+            let args = literal(ask.args.clone());
+            json!({ "fake": ask.fake, "method": ask.method, "args": args })
+        };
+        let value = answer.asks.iter().map(ask).collect();
+        found.push(Expectation::List { name: "asks", value });
+    }
+    let unasked = CallStep { asks: Vec::new(), ..call.clone() };
+    if differs(unasked, Answered { asks: Vec::new(), ..answer.clone() }) {
+        let value = answer.events.iter().cloned().map(literal).collect();
+        found.push(Expectation::List { name: "streams", value });
+    }
+    found
+}
+
+/// How the call ended, if the case expects something else.
+fn differing(
+    judge: &Judge<'_>,
+    step: &Step,
+    call: &CallStep,
+    answer: &Answered,
+) -> Result<Option<Outcome>, String> {
+    let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter broke: {fault}"))?;
+    let free = CallStep { asks: Vec::new(), streams: Vec::new(), ..call.clone() };
+    let alone = Step { action: Action::Call(free), ..step.clone() };
+    let unasked = Answered { reply: Ok(reply.clone()), asks: Vec::new(), events: Vec::new() };
+    let judged = judge.fork().step(&alone, &Seen::Calls(vec![unasked]));
+    let Err(failure) = judged else { return Ok(None) };
+    if failure.reason != "difference" {
+        return Err(failure.told);
+    }
+    Ok(Some(match (reply.get("value"), reply.get("error")) {
+        (Some(value), None) => Outcome::Returns(literal(value.clone())),
+        (None, Some(Value::Object(error))) => {
+            // Free text is for people; nobody is held to it unless an author names it.
+            let held = error
+                .iter()
+                .filter(|(key, _)| !["message", "name", "cause"].contains(&key.as_str()));
+            Outcome::Fails(Value::Object(
+                held.map(|(key, value)| (key.clone(), literal(value.clone())))
+                    .collect::<Map<_, _>>(),
+            ))
+        }
+        _ => return Err("the answer is neither a value nor an error".to_owned()),
+    }))
+}
+
+/// A file as it was left, in the form in which the author spoke of it where that is possible.
+fn file(expected: &FileExpected, seen: &FileSeen) -> Result<Value, String> {
+    let text = match seen {
+        FileSeen::Nothing => return Ok(Value::Null),
+        FileSeen::Other(why) => return Err(format!("the file is no text: {why}")),
+        FileSeen::Text(text) => text,
+    };
+    if let FileExpected::Lines { ndjson: Some(_), .. } = expected {
+        let lines: Result<Vec<Value>, _> =
+            text.lines().map(|line| serde_json::from_str(line).map(literal)).collect();
+        if let Ok(lines) = lines {
+            return Ok(json!({ "ndjson": lines }));
+        }
+    }
+    Ok(json!({ "text": text }))
+}
+
+/// A value that looks like a matcher is meant literally.
+fn literal(value: Value) -> Value {
+    if looks_like_a_matcher(&value) { json!({ "$literal": value }) } else { value }
+}
+
+fn looks_like_a_matcher(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(looks_like_a_matcher),
+        Value::Object(map) => {
+            map.keys().any(|key| key.starts_with('$')) || map.values().any(looks_like_a_matcher)
+        }
+        Value::String(text) => text == "$index" || text.contains("{{index}}"),
+        _ => false,
+    }
+}

@@ -1,0 +1,57 @@
+//! `proofmark steps`: what a narrative can say.
+
+use std::io::Write;
+
+use proofmark_report::style::{QUIET, STRONG, styled};
+use proofmark_suite::gherkin::vocabulary::{Below, STEPS, VocabularyStep, about, like};
+
+use crate::exit::{Exit, Failed};
+
+/// List the steps that a feature can use, each with an example; with words, those nearest to them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StepsArgs {
+    /// A line as you would write it, or some words of it.
+    words: Vec<String>,
+}
+
+/// So many steps are shown for some words.
+const NEAREST: usize = 5;
+
+pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let words = args.words.join(" ");
+    if !words.trim().is_empty() {
+        let near = like(&words);
+        let found = if near.is_empty() { about(&words) } else { near };
+        if found.is_empty() {
+            return Err(Failed::Usage(format!(
+                "no step is like `{words}`; `proofmark steps` without words lists all"
+            )));
+        }
+        for step in found.into_iter().take(NEAREST) {
+            write(out, step)?;
+        }
+        return Ok(Exit::Holds);
+    }
+    let mut contracts: Vec<Option<&str>> = STEPS.iter().map(|step| step.contract).collect();
+    // The general ones come first.
+    contracts.sort_unstable();
+    contracts.dedup();
+    for contract in contracts {
+        let title = contract.unwrap_or("For any contract");
+        writeln!(out, "{}", styled(STRONG, title))?;
+        for step in STEPS.iter().filter(|step| step.contract == contract) {
+            write(out, step)?;
+        }
+    }
+    Ok(Exit::Holds)
+}
+
+fn write(out: &mut dyn Write, step: &VocabularyStep) -> Result<(), Failed> {
+    writeln!(out, "  {}", step.example)?;
+    match step.below {
+        Below::Nothing => {}
+        Below::Text(text) => writeln!(out, "    \"\"\"\n    {text}\n    \"\"\"")?,
+        Below::Table(table) => table.lines().try_for_each(|row| writeln!(out, "    {row}"))?,
+    }
+    Ok(writeln!(out, "      {}", styled(QUIET, step.does))?)
+}

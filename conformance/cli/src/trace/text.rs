@@ -1,0 +1,292 @@
+//! A change of a contract's text: which sections, requirements, cases and subjects it touches. And the pins themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::Contract;
+use proofmark_suite::sections::{Sections, pins_of};
+use serde_json::{Value, json};
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use super::TraceArgs;
+use crate::edit::Draft;
+use crate::exit::{Exit, Failed, standing};
+use crate::options::Format;
+
+/// Exit code 0 when nothing is touched.
+pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let texts = args.text.iter().map(|path| read(path)).collect::<Result<BTreeMap<_, _>, _>>()?;
+    if let (true, Some(folder)) = (args.pin, &args.suite.suite) {
+        return pin(folder, &texts, out);
+    }
+    let suite = args.suite.load()?;
+    let subjects =
+        args.certificate.iter().map(|path| certified(path)).collect::<Result<Vec<_>, _>>()?;
+    let touched: Vec<Touched<'_>> = touched(&suite, &texts)?;
+    let exit =
+        if touched.iter().all(Touched::is_nothing) { Exit::Holds } else { Exit::DoesNotHold };
+    let report = report(&touched, &subjects);
+    let written = match args.format {
+        Format::Json => serde_json::to_writer_pretty(&mut *out, &report)
+            .map_err(Into::into)
+            .and_then(|()| writeln!(out)),
+        Format::Human => write_human(&report, out),
+    };
+    standing(exit, written)
+}
+
+/// A text and its name.
+fn read(path: &Path) -> Result<(String, Sections), Failed> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let text = fs::read_to_string(path).map_err(|fault| {
+        Failed::Usage(format!("the text `{}` cannot be read: {fault}", path.display()))
+    })?;
+    Ok((name.unwrap_or_default(), Sections::of(&text)))
+}
+
+/// What a text's changes touch of one contract.
+struct Touched<'a> {
+    contract: &'a Contract,
+    changed: BTreeSet<String>,
+    gone: BTreeSet<String>,
+    /// Sections that no requirement cites: title and line.
+    uncited: Vec<(String, usize)>,
+    requirements: Vec<&'a str>,
+    cases: Vec<&'a str>,
+}
+
+impl Touched<'_> {
+    fn is_nothing(&self) -> bool {
+        self.changed.is_empty() && self.gone.is_empty()
+    }
+}
+
+fn touched<'a>(
+    suite: &'a Suite,
+    texts: &BTreeMap<String, Sections>,
+) -> Result<Vec<Touched<'a>>, Failed> {
+    for name in texts.keys() {
+        if !suite.contracts.iter().any(|contract| contract.text == *name) {
+            return Err(no_such_text(name, suite.contracts.iter().map(|one| one.text.as_str())));
+        }
+    }
+    let mut found = Vec::new();
+    for contract in &suite.contracts {
+        let Some(sections) = texts.get(&contract.text) else { continue };
+        if contract.sections.is_empty() {
+            return Err(Failed::Usage(format!(
+                "the ledger of {} pins no section, so no change can be told; pin them first with `proofmark trace --text FILE --pin --suite DIR`",
+                contract.id
+            )));
+        }
+        let changes = sections.changes(&contract.sections);
+        let pins: Vec<&str> = contract.sections.keys().map(String::as_str).collect();
+        let hit = |pin: &str| changes.changed.contains(pin) || changes.gone.contains(pin);
+        let requirements: Vec<&str> = contract
+            .requirements
+            .iter()
+            .filter(|one| pins_of(&pins, &one.source).into_iter().flatten().any(hit))
+            .map(|one| one.id.as_str())
+            .collect();
+        let cases: BTreeSet<&str> = requirements
+            .iter()
+            .flat_map(|id| suite.cases_showing(id))
+            .map(|case| case.name.as_str())
+            .collect();
+        let uncited =
+            sections.beside(&pins).map(|(title, line)| (title.to_owned(), line)).collect();
+        found.push(Touched {
+            contract,
+            uncited,
+            requirements,
+            cases: cases.into_iter().collect(),
+            changed: changes.changed,
+            gone: changes.gone,
+        });
+    }
+    Ok(found)
+}
+
+fn no_such_text<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failed {
+    let known: BTreeSet<&str> = known.collect();
+    let known = known.into_iter().collect::<Vec<_>>().join("`, `");
+    Failed::Usage(format!(
+        "no ledger has a text of the name `{name}`; there are `{known}` (a copy must have the same name, in another folder)"
+    ))
+}
+
+/// A subject and the requirements of its certificate.
+struct Certified {
+    file: PathBuf,
+    subject: String,
+    requirements: BTreeSet<String>,
+}
+
+/// Reads an in-toto statement: `predicate.contracts[].requirements[].id`, and whose it is.
+fn certified(path: &Path) -> Result<Certified, Failed> {
+    let wrong =
+        |told: String| Failed::Usage(format!("the certificate `{}` {told}", path.display()));
+    let text =
+        fs::read_to_string(path).map_err(|fault| wrong(format!("cannot be read: {fault}")))?;
+    let statement: Value =
+        serde_json::from_str(&text).map_err(|fault| wrong(format!("is no JSON: {fault}")))?;
+    let predicate = &statement["predicate"];
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let ids: BTreeSet<String> = list(&predicate["contracts"])
+        .iter()
+        .flat_map(|contract| list(&contract["requirements"]))
+        .filter_map(|one| one["id"].as_str().map(str::to_owned))
+        .collect();
+    if ids.is_empty() {
+        return Err(wrong("names no requirement in `predicate.contracts[].requirements[].id`; give the statement itself, not a signed envelope".to_owned()));
+    }
+    let named = predicate["subject"]["name"].as_str().or(statement["subject"][0]["name"].as_str());
+    let subject = named.unwrap_or("a subject without a name").to_owned();
+    Ok(Certified { file: path.to_owned(), subject, requirements: ids })
+}
+
+fn report(touched: &[Touched<'_>], subjects: &[Certified]) -> Value {
+    let contracts: Vec<Value> = touched
+        .iter()
+        .map(|one| {
+            let uncited: Vec<Value> = one
+                .uncited
+                .iter()
+                .map(|(title, line)| json!({ "title": title, "line": line }))
+                .collect();
+            json!({
+                "contract": one.contract.id, "text": one.contract.text,
+                "sections": { "changed": one.changed, "gone": one.gone, "uncited": uncited },
+                "requirements": one.requirements, "cases": one.cases,
+            })
+        })
+        .collect();
+    let ids: BTreeSet<&str> = touched.iter().flat_map(|one| &one.requirements).copied().collect();
+    let subjects: Vec<Value> = subjects
+        .iter()
+        .map(|one| {
+            let hit: Vec<&String> =
+                one.requirements.iter().filter(|id| ids.contains(id.as_str())).collect();
+            json!({ "subject": one.subject, "certificate": one.file.display().to_string(), "requirements": hit })
+        })
+        .collect();
+    let any = touched.iter().any(|one| !one.is_nothing());
+    json!({ "touched": any, "contracts": contracts, "subjects": subjects })
+}
+
+fn write_human(report: &Value, out: &mut dyn Write) -> std::io::Result<()> {
+    let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for one in each(&report["contracts"]) {
+        let sections = &one["sections"];
+        let uncited = each(&sections["uncited"]).len();
+        writeln!(
+            out,
+            "{} in {}: {} sections changed, {} gone ({uncited} are cited by nothing)",
+            word(&one["contract"]),
+            word(&one["text"]),
+            each(&sections["changed"]).len(),
+            each(&sections["gone"]).len(),
+        )?;
+        for (label, list) in [
+            ("changed", &sections["changed"]),
+            ("gone", &sections["gone"]),
+            ("promise", &one["requirements"]),
+            ("case", &one["cases"]),
+        ] {
+            each(list).iter().try_for_each(|item| super::line(out, label, word(item)))?;
+        }
+    }
+    for one in each(&report["subjects"]) {
+        let ids: Vec<String> = each(&one["requirements"]).iter().map(word).collect();
+        let touched = if ids.is_empty() { "untouched".to_owned() } else { ids.join(", ") };
+        writeln!(out, "{} ({}): {touched}", word(&one["subject"]), word(&one["certificate"]))?;
+    }
+    Ok(())
+}
+
+/// Writes `[sections]` of every ledger that has one of these texts; nothing else of a ledger changes.
+fn pin(
+    folder: &Path,
+    texts: &BTreeMap<String, Sections>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failed> {
+    let mut draft = Draft::of(folder)?;
+    let mut known = BTreeSet::new();
+    let mut used = BTreeSet::new();
+    for path in draft.ledgers() {
+        let text = draft.text(&path).unwrap_or_default();
+        let mut ledger: DocumentMut = text
+            .parse()
+            .map_err(|fault| Failed::Usage(format!("the ledger `{path}` is no TOML: {fault}")))?;
+        let name = ledger.get("text").and_then(Item::as_str).unwrap_or_default().to_owned();
+        known.insert(name.clone());
+        let Some(sections) = texts.get(&name) else { continue };
+        let pins = cited(&path, &ledger, sections)?;
+        write_pins(&mut ledger, &pins);
+        draft.put(&path, ledger.to_string());
+        used.insert(name);
+    }
+    if let Some(name) = texts.keys().find(|name| !used.contains(*name)) {
+        return Err(no_such_text(name, known.iter().map(String::as_str)));
+    }
+    draft.check()?;
+    draft.write()?;
+    let changed: Vec<&str> = draft.changed().map(|(path, ..)| path).collect();
+    if changed.is_empty() {
+        writeln!(out, "every pin is as it was")?;
+    }
+    changed.iter().try_for_each(|path| writeln!(out, "changed {path}"))?;
+    Ok(Exit::Holds)
+}
+
+/// Every section that a ledger's sources cite, with its hash.
+fn cited(
+    path: &str,
+    ledger: &DocumentMut,
+    sections: &Sections,
+) -> Result<BTreeMap<String, String>, Failed> {
+    let mut pins = BTreeMap::new();
+    let tables = ledger.get("requirement").and_then(Item::as_array_of_tables);
+    for table in tables.into_iter().flatten() {
+        let text = |key: &str| table.get(key).and_then(Item::as_str).unwrap_or_default();
+        for name in sections.cited(text("source")) {
+            let found = name.ok().and_then(|name| {
+                let hash = sections.named(&name)?.hash.clone();
+                Some((name, hash))
+            });
+            let Some((name, hash)) = found else {
+                return Err(Failed::Usage(format!(
+                    "`{}` in `{path}` cites `{}`, and no heading of the text is called so; begin each citation with a heading, such as `Behavioral Rules`",
+                    text("id"),
+                    text("source")
+                )));
+            };
+            pins.insert(name, hash);
+        }
+    }
+    Ok(pins)
+}
+
+fn write_pins(ledger: &mut DocumentMut, pins: &BTreeMap<String, String>) {
+    let is_new = !ledger.contains_key("sections");
+    let table = ledger.entry("sections").or_insert_with(|| Item::Table(Table::new()));
+    if let Some(table) = table.as_table_mut() {
+        if is_new {
+            table.decor_mut().set_prefix("\n# What the cited sections of the text said when the sources were last read: see `proofmark trace --text`.\n");
+        }
+        table.retain(|name, _| pins.contains_key(name));
+        for (name, hash) in pins {
+            match table.get_mut(name) {
+                // The same value keeps its comment.
+                Some(old) if old.as_str() == Some(hash) => {}
+                _ => {
+                    table.insert(name, value(hash));
+                }
+            }
+        }
+    }
+}

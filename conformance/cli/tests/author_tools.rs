@@ -1,0 +1,307 @@
+//! What a spec author works with: steps, lint, new, completions, manual pages, and narratives of every form.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::PROOFMARK;
+use proofmark_suite::gherkin::vocabulary::STEPS;
+use rstest::rstest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn proofmark(suite: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(PROOFMARK);
+    command.args(args).arg("--suite").arg(suite).env_remove("CI").stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    (out, err)
+}
+
+fn plain(args: &[&str]) -> Output {
+    Command::new(PROOFMARK).args(args).output().unwrap()
+}
+
+#[test]
+fn every_step_is_listed_once_and_under_its_contract() {
+    let (out, _) = says(&plain(&["steps"]), 0);
+    let general = out.find("For any contract\n").unwrap();
+    let chronicle = out.find("\nsage.chronicle\n").unwrap();
+    assert!(general < chronicle);
+    for step in STEPS {
+        let line = format!("\n  {}\n", step.example);
+        assert_eq!(out.matches(&line).count(), 1, "{}", step.example);
+        assert_eq!(
+            out.find(&line).unwrap() > chronicle,
+            step.contract.is_some(),
+            "{}",
+            step.example
+        );
+        assert!(out.contains(step.does));
+    }
+}
+
+#[rstest]
+#[case::a_slip(&["When \"x\" is caled"], "  When \"utils.clock.now\" is called\n")]
+#[case::some_words(&["secret", "value"], "  Given the secret \"API_KEY\" is \"s3cret\"\n")]
+fn the_nearest_step_comes_first(#[case] words: &[&str], #[case] first: &str) {
+    let args: Vec<&str> = ["steps"].iter().chain(words).copied().collect();
+    let (out, _) = says(&plain(&args), 0);
+    assert!(out.starts_with(first), "{out}");
+}
+
+#[test]
+fn words_of_no_step_are_told() {
+    let (_, err) = says(&plain(&["steps", "xylophone"]), 2);
+    assert!(err.contains("no step is like `xylophone`"), "{err}");
+}
+
+#[test]
+fn lint_tells_everything_at_once_for_people_and_for_editors() {
+    let folder = TempDir::new().unwrap();
+    says(&proofmark(folder.path(), &["new", "fixture", "my.notes", "notes"]), 0);
+    says(&proofmark(folder.path(), &["new", "feature", "my.notes", "story"]), 0);
+    let change = |file: &str, old: &str, new: &str| {
+        let path = folder.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(old), "{text}");
+        fs::write(path, text.replace(old, new)).unwrap();
+    };
+    change("fixtures/my.notes/notes.json", "[\"NOTES-001\"]", "[\"NOTES-007\"]");
+    change("features/my.notes/story.feature", "it returns null", "it retuns null");
+    let (out, _) = says(&proofmark(folder.path(), &["lint"]), 1);
+    assert_eq!(
+        out,
+        r#"error: no step says `it retuns null`
+ --> features/my.notes/story.feature:6:5
+  |
+6 |     Then it retuns null
+  |     ^^^^^^^^^^^^^^^^^^^
+  |
+  = help: the nearest is `Then it returns "text"`
+
+error: case `notes/say-what-it-shows`: `NOTES-007` is not in the ledger of my.notes (did you mean `NOTES-001`?)
+ --> fixtures/my.notes/notes.json:8:17
+  |
+8 |       "shows": ["NOTES-007"],
+  |                 ^^^^^^^^^^^
+
+2 problems
+"#
+    );
+    let (out, _) = says(&proofmark(folder.path(), &["lint", "--format", "json"]), 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let second = &report["problems"][1];
+    assert_eq!(
+        (report["holds"].as_bool(), report["problems"].as_array().map(Vec::len)),
+        (Some(false), Some(2))
+    );
+    assert_eq!(
+        (&second["line"], &second["column"], &second["endColumn"]),
+        (&8.into(), &17.into(), &28.into())
+    );
+    assert_eq!(report["problems"][0]["fix"], "the nearest is `Then it returns \"text\"`");
+    assert_eq!(second["fix"], "did you mean `NOTES-001`?");
+}
+
+#[test]
+fn what_new_writes_lints_clean_at_every_step() {
+    let folder = TempDir::new().unwrap();
+    let suite = folder.path().join("not/there/yet");
+    let clean = |counts: &str| {
+        let (out, _) = says(&proofmark(&suite, &["lint"]), 0);
+        assert_eq!(out, format!("{counts}: no problem\n"));
+    };
+    let (out, _) = says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
+    assert_eq!(out, "wrote fixtures/my.notes/requirements.toml\n");
+    clean("1 contracts, 1 requirements, 0 cases");
+    says(&proofmark(&suite, &["new", "feature", "my.notes", "story"]), 0);
+    clean("1 contracts, 1 requirements, 1 cases");
+    let ledger = suite.join("fixtures/my.notes/requirements.toml");
+    let text = fs::read_to_string(&ledger).unwrap();
+    assert!(!text.contains("excluded"), "{text}");
+    // Ids are permanent: 6 does not come after 7. Comments stay.
+    let odd = format!(
+        "# kept\n{}",
+        text.replace("NOTES-001", "NOTES-007").replace("must\"", "must\" # why")
+    );
+    fs::write(&ledger, &odd).unwrap();
+    let feature = suite.join("features/my.notes/story.feature");
+    fs::write(&feature, fs::read_to_string(&feature).unwrap().replace("001", "007")).unwrap();
+    let sentence = "It is \"so\".";
+    let args =
+        ["new", "requirement", "my.notes", "--sentence", sentence, "--interpretation", "why"];
+    says(&proofmark(&suite, &args), 0);
+    let text = fs::read_to_string(&ledger).unwrap();
+    assert!(text.starts_with(&odd) && text.contains("id = \"NOTES-008\""), "{text}");
+    says(&proofmark(&suite, &["new", "fixture", "my.notes", "two"]), 0);
+    let fixture = fs::read_to_string(suite.join("fixtures/my.notes/two.json")).unwrap();
+    assert!(fixture.contains("\"NOTES-008\""), "the one without a case: {fixture}");
+    clean("1 contracts, 2 requirements, 2 cases");
+    says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
+    assert!(fs::read_to_string(&ledger).unwrap().contains("id = \"NOTES-009\""));
+    clean("1 contracts, 3 requirements, 2 cases");
+}
+
+#[rstest]
+#[case::there_already(&["fixture", "my.notes", "notes"], "is there already, and stays as it is")]
+#[case::climbing(&["fixture", "../x", "notes"], "`../x` is no id of a contract; write lower-case words")]
+#[case::spaces(&["requirement", "my notes"], "`my notes` is no id of a contract")]
+#[case::capitals(&["feature", "my.notes", "Story"], "`Story` is no name for a file of cases")]
+#[case::folder(&["feature", "my.notes", "a/b"], "`a/b` is no name for a file of cases")]
+#[case::requirement(&["fixture", "my.notes", "b", "--shows", "NOTES-01"], "`NOTES-01` is no requirement of my.notes (did you mean `NOTES-001`?)")]
+#[case::operation(&["fixture", "my.notes", "b", "--call", "notes.x"], "`notes.x` is no operation of my.notes")]
+fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
+    let folder = TempDir::new().unwrap();
+    says(&proofmark(folder.path(), &["new", "fixture", "my.notes", "notes"]), 0);
+    let listing = || {
+        let mut found = Vec::new();
+        for part in ["fixtures/my.notes", "features"] {
+            let Ok(entries) = fs::read_dir(folder.path().join(part)) else { continue };
+            for entry in entries {
+                let path = entry.unwrap().path();
+                found.push((path.clone(), fs::read(path).unwrap_or_default()));
+            }
+        }
+        found.sort();
+        found
+    };
+    let before = listing();
+    let args: Vec<&str> = ["new"].iter().chain(args).copied().collect();
+    let (out, err) = says(&proofmark(folder.path(), &args), 2);
+    assert!(out.is_empty() && err.contains(told), "{out}{err}");
+    assert_eq!(listing(), before);
+}
+
+/// Every form in one story, on the reference.
+const STORY: &str = "\u{feff}# language: de\r
+@shows:UTILS-017\r
+Funktionalität: Jede Form\r
+  Worte, | auch | solche.\r
+\r
+  Grundlage:\r
+    Angenommen the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 1000 ms\r
+\r
+  Regel: Was gilt\r
+    Grundlage:\r
+      Gegeben sei the random tape has integers 7 and floats 0.5\r
+\r
+    @id:formen/sterne # Kommentar\r
+    Beispiel: Sterne sind Schritte\r
+      * \"utils.sha256\" is called with:\r
+        ```json\r
+        {\"text\": \"\"}\r
+        ```\r
+      * it returns \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\r
+\r
+    @id:formen/zeilen\r
+    Szenariogrundriss: <Text>\r
+      Wenn these calls are made together:\r
+        | call | args |\r
+        # Kommentar\r
+        | utils.sha256 | {\"text\": \"<Text>\"} |\r
+        | utils.sha256 | {\"text\": \"\\\\n\"} |\r
+      Und \"utils.sha256\" is called with:\r
+        \"\"\"\r
+        {\"text\": \"<Text>\"}\r
+        \"\"\"\r
+      Dann it returns \"<Hash>\"\r
+\r
+      @eins\r
+      Beispiele: mit Worten\r
+        Worte.\r
+        | Text | Hash |\r
+        | \\| | cbe5cfdf7c2118a9c3d78ef1d684f3afa089201352886449a06a6511cfef74a7 |\r
+      Beispiele:\r
+        | Hash | Text |\r
+        | 2e7d2c03a9507ae265ecf5b5356885a53393a2029d241394997265a1a25aefc6 | c |\r
+";
+
+#[test]
+fn any_legal_gherkin_runs() {
+    let folder = TempDir::new().unwrap();
+    let of = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sage.utils");
+    let fixtures = folder.path().join("fixtures/sage.utils");
+    fs::create_dir_all(&fixtures).unwrap();
+    for entry in fs::read_dir(of).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), fixtures.join(entry.file_name())).unwrap();
+    }
+    let features = folder.path().join("features/sage.utils");
+    fs::create_dir_all(&features).unwrap();
+    fs::write(features.join("formen.feature"), STORY).unwrap();
+    let args = ["run", "--format", "json", "--case", "formen/**", "reference"];
+    let (out, _) = says(&proofmark(folder.path(), &args), 0);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let verdicts: Vec<_> = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|case| (case["case"].as_str().unwrap(), case["verdict"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            ("sage.utils/formen/sterne", "passed"),
+            ("sage.utils/formen/zeilen/1", "passed"),
+            ("sage.utils/formen/zeilen/2", "passed"),
+        ]
+    );
+}
+
+#[test]
+fn completions_are_scripts_of_their_shells() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let (out, _) = says(&plain(&["completions", shell]), 0);
+        assert!(out.contains("selftest") && out.contains("bless"), "{shell}");
+    }
+    let script = plain(&["completions", "bash"]).stdout;
+    assert!(common_checks(&["bash", "-n"], &script).is_none_or(|said| said.is_empty()));
+}
+
+#[test]
+fn manual_pages_are_there_for_every_command() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let (out, _) = says(&plain(&["man", "--out", at]), 0);
+    let (help, _) = says(&plain(&["--help"]), 0);
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands =
+        commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("      "));
+    let mut pages = 0;
+    for command in
+        commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
+    {
+        let page = fs::read(folder.path().join(format!("proofmark-{command}.1"))).unwrap();
+        let told = common_checks(&["groff", "-man", "-ww", "-z", "-Tutf8"], &page);
+        assert!(told.as_deref().unwrap_or_default().is_empty(), "{command}: {told:?}");
+        pages += 1;
+    }
+    assert!(pages > 10 && out.lines().count() == pages + 1, "{out}");
+    assert!(says(&plain(&["man"]), 0).0.contains(".SH NAME\nproofmark"));
+}
+
+/// What a checker says of a text, where the machine has it.
+fn common_checks(command: &[&str], text: &[u8]) -> Option<String> {
+    use std::io::Write as _;
+    let child = Command::new(command[0])
+        .args(&command[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.ok()?;
+    child.stdin.take().unwrap().write_all(text).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Some(String::from_utf8_lossy(&output.stderr).into_owned())
+}

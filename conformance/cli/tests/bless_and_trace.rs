@@ -1,0 +1,308 @@
+//! Goldens from a subject, and from a contract's text to what it touches.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use common::PROOFMARK;
+use rstest::rstest;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const LEDGER: &str = r#"contract = "sage.utils"
+title = "Foundations" # a comment
+text = "text.md"
+prefix = "UTILS"
+workspace = false
+operations = ["utils.sha256", "utils.clock.now", "utils.canonicalJSONStringify", "utils.secrets.get"]
+
+[[requirement]]
+id = "UTILS-001"
+level = "must"
+basis = "contract"
+sentence = "It works."
+source = "Rules, all of them"
+
+[[requirement]]
+id = "UTILS-002"
+level = "must"
+basis = "contract"
+sentence = "It is told."
+source = "Rules; Telling (in words)"
+excluded = "nobody can show it"
+"#;
+
+const FIXTURE: &str = r#"{
+  "contract": "sage.utils", "topic": "some",
+  "cases": [
+    {
+      "id": "some/waits",   "why": "w", "shows": ["UTILS-001"],
+      "origin": "contract",
+      "steps": [
+        { "call": "utils.sha256", "args": { "text": "a" },   "returns":   {"$bless": true} },
+        { "call": "utils.canonicalJSONStringify", "args": { "json": "[" }, "returns": {"$bless": true} },
+        { "together": [
+          { "call": "utils.sha256", "args": { "text": "" }, "returns": {"$any": "string"} },
+          { "call": "utils.sha256", "args": { "text": "" }, "returns": { "$bless" : 1 } }
+        ] }
+      ]
+    },
+    { "id": "some/true", "why": "w", "shows": ["UTILS-001"], "origin": "contract",
+      "steps": [ { "call": "utils.sha256", "args": { "text": "b" }, "returns": "the contract says so" } ] },
+    { "id": "some/blessed", "why": "w", "shows": ["UTILS-001"], "origin": "reference",
+      "given": { "fakes": { "secrets": { "values": { "K": "v" } } } },
+      "steps": [ { "call": "utils.secrets.get", "args": { "key": "K" }, "fails": { "code": "E" } } ] }
+  ]
+}
+"#;
+
+struct Folder {
+    folder: TempDir,
+    file: PathBuf,
+}
+
+impl Folder {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let contract = folder.path().join("fixtures/sage.utils");
+        fs::create_dir_all(&contract).unwrap();
+        fs::write(contract.join("requirements.toml"), LEDGER).unwrap();
+        let file = contract.join("some.json");
+        fs::write(&file, FIXTURE).unwrap();
+        Self { folder, file }
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.file).unwrap()
+    }
+
+    fn ledger(&self) -> String {
+        fs::read_to_string(self.file.with_file_name("requirements.toml")).unwrap()
+    }
+
+    fn run(&self, args: &[&str], rest: &[&str], ci: &str) -> Output {
+        let mut command = Command::new(PROOFMARK);
+        command.args(args).arg("--suite").arg(self.folder.path()).args(rest);
+        command.env("CI", ci).stdin(Stdio::null()).output().unwrap()
+    }
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    (out, err)
+}
+
+/// SHA-256 of "a" and of nothing: published vectors.
+const OF_A: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+#[test]
+fn what_waits_is_blessed_and_nothing_else_moves() {
+    let folder = Folder::new();
+    let (out, _) = says(&folder.run(&["lint"], &[], ""), 1);
+    assert_eq!(out.matches("run `proofmark bless --suite DIR`").count(), 3, "{out}");
+    let (out, _) =
+        says(&folder.run(&["bless", "--yes", "--case", "some/w*"], &["reference"], ""), 0);
+    assert!(out.starts_with("--- a/fixtures/sage.utils/some.json\n+++ b/"), "{out}");
+    let text = folder.text();
+    let waits = |old: &str| FIXTURE.replacen("\"contract\",\n      \"steps\"", old, 1);
+    let expected = waits("\"reference\",\n      \"steps\"")
+        .replace(r#""returns":   {"$bless": true}"#, &format!(r#""returns":   "{OF_A}""#))
+        .replace(r#"{ "$bless" : 1 }"#, &format!("\"{OF_NOTHING}\""));
+    // The failure's own properties are the reference's; all around it is as it was.
+    let (before, after) = expected.split_once(r#""returns": {"$bless": true}"#).unwrap();
+    assert!(text.starts_with(before) && text.ends_with(after), "{text}");
+    let made: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(made["cases"][0]["steps"][1]["fails"]["code"], "EVALIDATION");
+    assert_eq!(made["cases"][0]["steps"][1]["fails"].get("message"), None);
+    says(&folder.run(&["lint"], &[], ""), 0);
+    says(&folder.run(&["run", "--case", "some/waits"], &["reference"], ""), 0);
+    let (out, _) = says(&folder.run(&["bless", "--case", "some/waits"], &["reference"], ""), 0);
+    assert!(out.contains("nothing to bless"), "{out}");
+}
+
+#[test]
+fn what_was_not_asked_for_goes_on_waiting_and_a_contract_s_truth_stays() {
+    let folder = Folder::new();
+    says(
+        &folder.run(&["bless", "--yes", "--case", "some/bless*", "--case", "some/t*"], &[], ""),
+        0,
+    );
+    let text = folder.text();
+    let blessed = r#"{ "call": "utils.secrets.get", "asks": [{ "fake": "secrets", "method": "get", "args": { "key": "K" } }], "args": { "key": "K" }, "returns": "v" }"#;
+    let old =
+        r#"{ "call": "utils.secrets.get", "args": { "key": "K" }, "fails": { "code": "E" } }"#;
+    assert_eq!(text, FIXTURE.replace(old, blessed));
+    // Named letter by letter, even that is overwritten.
+    says(&folder.run(&["bless", "--yes", "--case", "some/true"], &[], ""), 0);
+    let made: Value = serde_json::from_str(&folder.text()).unwrap();
+    let of_b = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
+    assert_eq!(made["cases"][1]["steps"][0]["returns"], of_b);
+    assert_eq!(made["cases"][1]["origin"], "reference");
+}
+
+const UNHELPFUL: &str = r#"
+    while read -r line; do
+        id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\),.*/\1/')
+        answer='"result":{}'
+        case "$line" in
+            *'"method":"hello"'*) answer='"result":{"protocol":1,"name":"x","version":"1","language":"sh","contracts":["sage.utils"]}' ;;
+            *'"method":"call"'*) answer=$ANSWER; [ "$ANSWER" = crash ] && exit 3 ;;
+        esac
+        printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer"
+        case "$line" in *'"method":"shutdown"'*) exit ;; esac
+    done
+"#;
+
+#[rstest]
+#[case::crash("crash", "a golden is never made of a fault")]
+#[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
+#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter broke")]
+#[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
+fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] told: &str) {
+    let folder = Folder::new();
+    let script = format!("ANSWER='{answer}'\n{UNHELPFUL}");
+    let args = ["bless", "--yes", "--case", "some/waits"];
+    let (_, err) = says(&folder.run(&args, &["--", "sh", "-c", &script], ""), 2);
+    assert!(err.contains("not blessed") && err.contains(told), "{err}");
+    assert_eq!(folder.text(), FIXTURE);
+}
+
+#[rstest]
+#[case::in_a_ci(&["bless", "--yes"], "true", "`CI` is set")]
+#[case::nobody_to_ask(&["bless"], "", "say `--yes`")]
+#[case::only_the_contract_s(&["bless", "--yes", "--case", "some/tru?"], "", "no fixture case is left")]
+fn nothing_is_written_without_a_person(
+    #[case] args: &[&str],
+    #[case] ci: &str,
+    #[case] told: &str,
+) {
+    let folder = Folder::new();
+    let (_, err) = says(&folder.run(args, &[], ci), 2);
+    assert!(err.contains(told), "{err}");
+    assert_eq!(folder.text(), FIXTURE);
+}
+
+#[test]
+fn a_promise_is_traced_to_its_cases_and_saboteurs() {
+    let (out, _) =
+        says(&Command::new(PROOFMARK).args(["trace", "CHRONICLE-001"]).output().unwrap(), 0);
+    assert!(
+        out.contains("  case      sage.chronicle/append/round-trip  (fixture, contract)\n"),
+        "{out}"
+    );
+    assert!(out.contains("  saboteur  "), "{out}");
+    let trace = |what: &str| {
+        let args = ["trace", what, "--format", "json"];
+        let (out, _) = says(&Command::new(PROOFMARK).args(args).output().unwrap(), 0);
+        serde_json::from_str::<Value>(&out).unwrap()
+    };
+    let report = trace("sage.errors");
+    let all = report["requirements"].as_array().unwrap();
+    assert!(all.iter().all(|one| one["contract"] == "sage.errors" && one["source"].is_string()));
+    let (_, err) =
+        says(&Command::new(PROOFMARK).args(["trace", "CHRONICEL-001"]).output().unwrap(), 2);
+    assert!(err.contains("did you mean `CHRONICLE-001`?"), "{err}");
+}
+
+#[test]
+fn what_nothing_checks_is_told() {
+    let folder = Folder::new();
+    fs::write(
+        &folder.file,
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : 1 }"#, "1"),
+    )
+    .unwrap();
+    let (out, _) = says(&folder.run(&["trace", "--format", "json"], &[], ""), 0);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        report["unchecked"],
+        json!({"requirements": ["UTILS-002"], "operations": ["utils.clock.now"]})
+    );
+    assert_eq!(report["requirements"][1]["excluded"], "nobody can show it");
+}
+
+const TEXT: &str =
+    "# Contract\n\n## Rules\n\n- one\n- two\n\n## Telling\n\n- three\n\n## Other\n- four\n";
+
+/// The text under its name, in a folder of its own.
+fn text(folder: &Path, body: &str) -> String {
+    let path = folder.join("text.md");
+    fs::write(&path, body).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_change_of_the_text_is_traced_to_what_it_touches() {
+    let folder = Folder::new();
+    fs::write(
+        &folder.file,
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : 1 }"#, "1"),
+    )
+    .unwrap();
+    let other = TempDir::new().unwrap();
+    let trace = |body: &str, further: &[&str]| {
+        let path = text(other.path(), body);
+        let args: Vec<&str> =
+            ["trace", "--format", "json", "--text", &path].iter().chain(further).copied().collect();
+        folder.run(&args, &[], "")
+    };
+    let (_, err) = says(&trace(TEXT, &[]), 2);
+    assert!(err.contains("pins no section"), "{err}");
+    says(&trace(TEXT, &["--pin"]), 0);
+    let ledger = folder.ledger();
+    assert!(ledger.starts_with(LEDGER), "{ledger}");
+    // From sha256sum: of `## Rules - one - two` and of `## Telling - three`.
+    let pin = "\nRules = \"sha256:04edd266fc5670e718c20de7c3236563631dd95c2ab4ba54e94c7f4b50442e4e\"\nTelling = \"sha256:bf71f52865f03d457231b8b1afa152c7c13435a80817fa51884cd45c3261fa35\"\n";
+    assert!(ledger.ends_with(pin), "{ledger}");
+    says(&folder.run(&["lint"], &[], ""), 0);
+
+    says(&trace(&TEXT.replace("- one\n", "-  one\r\n\n"), &[]), 0);
+    says(&trace(&TEXT.replace("four", "five"), &[]), 0);
+    let certificate = other.path().join("certificate.json");
+    let statement = json!({
+        "subject": [{ "name": "their-build" }],
+        "predicate": { "contracts": [{ "requirements": [{ "id": "UTILS-002" }, { "id": "X-1" }] }] },
+    });
+    fs::write(&certificate, statement.to_string()).unwrap();
+    let certificate = certificate.to_str().unwrap();
+    let changed = TEXT.replace("three", "more");
+    let (out, _) = says(&trace(&changed, &["--certificate", certificate]), 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let one = &report["contracts"][0];
+    assert_eq!(one["sections"]["changed"], json!(["Telling"]));
+    assert_eq!((&one["requirements"], &one["cases"]), (&json!(["UTILS-002"]), &json!([])));
+    assert_eq!(report["subjects"][0]["subject"], "their-build");
+    assert_eq!(report["subjects"][0]["requirements"], json!(["UTILS-002"]));
+    let (out, _) = says(&trace(&TEXT.replace("## Rules", "## Ruling"), &[]), 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let one = &report["contracts"][0];
+    assert_eq!(one["sections"]["gone"], json!(["Rules"]));
+    assert_eq!(one["requirements"], json!(["UTILS-001", "UTILS-002"]));
+    let cases = json!(["sage.utils/some/blessed", "sage.utils/some/true", "sage.utils/some/waits"]);
+    assert_eq!(one["cases"], cases);
+
+    let wrong_name = other.path().join("other.md");
+    fs::write(&wrong_name, TEXT).unwrap();
+    let (_, err) =
+        says(&folder.run(&["trace", "--text", wrong_name.to_str().unwrap()], &[], ""), 2);
+    assert!(
+        err.contains("no ledger has a text of the name `other.md`; there are `text.md`"),
+        "{err}"
+    );
+    let (_, err) = says(&trace("# Nothing\n", &["--pin"]), 2);
+    assert!(
+        err.contains(
+            "`UTILS-001` in `fixtures/sage.utils/requirements.toml` cites `Rules, all of them`"
+        ),
+        "{err}"
+    );
+    assert_eq!(folder.ledger(), ledger);
+}

@@ -1,0 +1,59 @@
+//! What a feature file says, once read: every scenario with all that it takes from its surroundings.
+
+use cucumber::gherkin::StepType;
+
+use crate::problem::Place;
+
+/// A scenario, or one row of an outline.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    /// Of the scenario's title, or of the row.
+    pub(super) at: Place,
+    /// The line of the scenario's title.
+    pub(super) title: usize,
+    pub(super) name: String,
+    /// Those of the feature, the rule, the scenario and the examples, in this order.
+    pub(super) tags: Vec<Tag>,
+    /// Those of the backgrounds come first.
+    pub(super) steps: Vec<Step>,
+    /// Whether it is a row of an outline.
+    pub(super) of_outline: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Tag {
+    pub(super) at: Place,
+    /// Without the `@`.
+    pub(super) name: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) at: Place,
+    /// As written, with the space after it.
+    pub(super) keyword: String,
+    /// What it may be; nothing said means: like the step before it.
+    pub(super) kinds: Vec<StepType>,
+    pub(super) text: String,
+    pub(super) doc_string: Option<DocString>,
+    pub(super) table: Option<Vec<Vec<String>>>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct DocString {
+    /// What follows the opening quotes, such as `json`.
+    pub(super) media_type: String,
+    /// Whole lines: each ends in a line end.
+    pub(super) text: String,
+    /// The line under the opening quotes.
+    pub(super) line: usize,
+    /// So many characters are missing at the start of each line.
+    pub(super) margin: usize,
+}
+
+/// A line of text that may be a slip: what stands where a first step could.
+#[derive(Debug, Clone)]
+pub(super) struct Remark {
+    pub(super) at: Place,
+    pub(super) text: String,
+}

@@ -1,0 +1,75 @@
+//! The words that Gherkin uses in each spoken language: `languages.json` is Cucumber's own table (`gherkin-languages.json`
+//! of Gherkin 42, MIT, see `languages.LICENSE`).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use cucumber::gherkin::StepType;
+use serde::Deserialize;
+
+/// The keywords of one language. Those of steps end in a space where the language has one.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Keywords {
+    pub(super) feature: Vec<String>,
+    pub(super) rule: Vec<String>,
+    pub(super) background: Vec<String>,
+    pub(super) scenario: Vec<String>,
+    pub(super) scenario_outline: Vec<String>,
+    pub(super) examples: Vec<String>,
+    given: Vec<String>,
+    when: Vec<String>,
+    then: Vec<String>,
+    and: Vec<String>,
+    but: Vec<String>,
+}
+
+static LANGUAGES: LazyLock<BTreeMap<String, Keywords>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("languages.json")).expect("the table is read in a test")
+});
+
+impl Keywords {
+    pub(super) fn of(language: &str) -> Option<&'static Self> {
+        LANGUAGES.get(language)
+    }
+
+    /// The keyword that a step begins with, the longest if several fit, and the kinds of step that it may
+    /// be: `And`, `But` and `*` say none, and some languages have one word for two kinds.
+    pub(super) fn step(&self, line: &str) -> Option<(&str, Vec<StepType>)> {
+        let lists = [&self.given, &self.when, &self.then, &self.and, &self.but];
+        let keyword = lists
+            .into_iter()
+            .flatten()
+            .filter(|word| line.starts_with(word.as_str()))
+            .max_by_key(|word| word.len())?;
+        let is_in = |list: &Vec<String>| list.contains(keyword);
+        let kinds = [
+            (&self.given, StepType::Given),
+            (&self.when, StepType::When),
+            (&self.then, StepType::Then),
+        ];
+        let kinds = if is_in(&self.and) || is_in(&self.but) {
+            Vec::new()
+        } else {
+            kinds.into_iter().filter(|(list, _)| is_in(list)).map(|(_, kind)| kind).collect()
+        };
+        Some((keyword, kinds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_keyword_counts_and_says_its_kinds() {
+        let en = Keywords::of("en").expect("English is there");
+        assert_eq!(en.step("Given x"), Some(("Given ", vec![StepType::Given])));
+        assert_eq!(en.step("* x"), Some(("* ", Vec::new())));
+        assert_eq!(en.step("Givenx"), None);
+        // Its `Angenommen ` and `Gegeben sei ` are both a `Given`; `Gegeben sei` must not be cut short.
+        let de = Keywords::of("de").expect("German is there");
+        assert_eq!(de.step("Gegeben seien x").map(|(word, _)| word), Some("Gegeben seien "));
+        assert!(LANGUAGES.len() > 70);
+    }
+}

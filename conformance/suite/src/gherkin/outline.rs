@@ -1,0 +1,136 @@
+//! Outlines: a case for each row of each `Examples:`.
+
+use std::collections::BTreeSet;
+
+use super::document::{Step, Tag, Told};
+use super::parse::Wrong;
+use crate::problem::{Place, did_you_mean};
+
+/// A scenario as it is written, with or without examples.
+pub(super) struct Outline {
+    pub(super) at: Place,
+    pub(super) name: String,
+    /// The keyword, if it says that there are examples.
+    pub(super) must_have_examples: Option<String>,
+    pub(super) own_tags: Vec<Tag>,
+    /// Its own and those of what it stands in.
+    pub(super) tags: Vec<Tag>,
+    pub(super) steps: Vec<Step>,
+    pub(super) examples: Vec<Examples>,
+}
+
+pub(super) struct Examples {
+    pub(super) at: Place,
+    pub(super) tags: Vec<Tag>,
+    /// The first is the header.
+    pub(super) rows: Vec<(Place, Vec<String>)>,
+}
+
+impl Outline {
+    pub(super) fn id(&self) -> Option<&Tag> {
+        self.own_tags.iter().rev().find(|tag| tag.name.starts_with("id:"))
+    }
+
+    /// The cases that come of it, with the steps of backgrounds before its own.
+    pub(super) fn expand(&self, before: &[Step]) -> Result<Vec<Told>, Vec<Wrong>> {
+        if self.examples.is_empty() {
+            if let Some(keyword) = &self.must_have_examples {
+                let told = format!(
+                    "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `Examples:` with a table under it, or call it `Scenario:`"
+                );
+                return Err(vec![(self.at, told)]);
+            }
+            return Ok(vec![self.told(self.at, &self.name, &[], before, self.steps.clone())]);
+        }
+        let mut all = Vec::new();
+        let mut wrong = Vec::new();
+        for examples in &self.examples {
+            let Some(((header_at, header), rows)) =
+                examples.rows.split_first().filter(|(_, rows)| !rows.is_empty())
+            else {
+                wrong.push((examples.at, "these examples have no row, so no case comes of them; write a row or drop them".to_owned()));
+                continue;
+            };
+            let columns: BTreeSet<&String> = header.iter().collect();
+            if columns.len() < header.len() {
+                wrong.push((
+                    *header_at,
+                    "a column stands twice; give each a name of its own".to_owned(),
+                ));
+                continue;
+            }
+            for (at, row) in rows {
+                let mut filled = Filled { header, row, wrong: &mut wrong };
+                let name = filled.text(&self.name, self.at);
+                let steps = self.steps.iter().map(|step| filled.step(step)).collect();
+                all.push(self.told(*at, &name, &examples.tags, before, steps));
+            }
+        }
+        if wrong.is_empty() { Ok(all) } else { Err(wrong) }
+    }
+
+    fn told(&self, at: Place, name: &str, tags: &[Tag], before: &[Step], own: Vec<Step>) -> Told {
+        // A scenario without steps of its own says nothing, whatever its background is.
+        let before = if own.is_empty() { &[] } else { before };
+        Told {
+            at,
+            title: self.at.line,
+            name: name.to_owned(),
+            tags: self.tags.iter().chain(tags).cloned().collect(),
+            steps: before.iter().cloned().chain(own).collect(),
+            of_outline: !self.examples.is_empty(),
+        }
+    }
+}
+
+/// One row, filled in.
+struct Filled<'a> {
+    header: &'a [String],
+    row: &'a [String],
+    wrong: &'a mut Vec<Wrong>,
+}
+
+impl Filled<'_> {
+    fn step(&mut self, step: &Step) -> Step {
+        let mut filled = step.clone();
+        filled.text = self.text(&step.text, step.at);
+        if let Some(doc) = &mut filled.doc_string {
+            doc.text = self.text(&doc.text, step.at);
+            doc.media_type = self.text(&doc.media_type, step.at);
+        }
+        for cell in filled.table.iter_mut().flatten().flatten() {
+            *cell = self.text(cell, step.at);
+        }
+        filled
+    }
+
+    /// Every `<column>` becomes the row's cell. What is put in is not looked at again.
+    fn text(&mut self, text: &str, at: Place) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(open) = rest.find('<') {
+            out.push_str(&rest[..open]);
+            rest = &rest[open..];
+            let name = rest.find('>').map(|close| &rest[1..close]);
+            let column = self.header.iter().position(|column| Some(column.as_str()) == name);
+            if let (Some(name), Some(column)) = (name, column) {
+                out.push_str(&self.row[column]);
+                rest = &rest[name.len() + 2..];
+                continue;
+            }
+            if let Some(name) = name.filter(|name| is_name(name)) {
+                let hint = did_you_mean(name, self.header.iter().map(String::as_str));
+                self.wrong.push((at, format!("the outline uses <{name}>, which is no column of its examples{hint}; add the column (for these very characters: with the cell <{name}>)")));
+            }
+            out.push('<');
+            rest = &rest[1..];
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+/// What is between `<` and `>` when a column is meant, and not an arrow or a comparison.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.contains(['<', '\n', '"'])
+}

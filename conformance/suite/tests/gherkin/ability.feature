@@ -1,0 +1,3 @@
+Ability: x
+  Scenario:no space
+    Given    many   spaces   

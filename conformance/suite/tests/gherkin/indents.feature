@@ -1,0 +1,7 @@
+Feature: tabs
+	Scenario: s
+		Given a
+			| x |
+   	
+  	Then b
+  And c

@@ -1,0 +1,3 @@
+Feature: Minimal
+  Scenario: ends at once
+    Given the end

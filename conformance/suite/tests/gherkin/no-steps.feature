@@ -1,0 +1,9 @@
+Feature: No steps
+
+  Background:
+    Given b
+
+  Scenario: none
+
+  Scenario: one
+    Given a

@@ -1,0 +1,7 @@
+Feature: Stars
+
+  Scenario: bullets
+    * one
+    *  two
+    Given three
+    * four
