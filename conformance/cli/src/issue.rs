@@ -95,7 +95,7 @@ impl Ready {
 
     /// Writes the transcript, the certificate and, with a key, the signed one. Says so on stderr.
     pub(crate) fn issue(&self, suite: &Suite, record: &Record) -> Result<bool, Failed> {
-        let transcript = record.to_bytes();
+        let transcript = record.settled(suite).to_bytes();
         let statement = Statement::of(suite, &transcript, &self.terms)?;
         let unsaved = |path: &Path| {
             let path = path.to_owned();

@@ -44,6 +44,7 @@ fn adversary(name: &str) -> SubjectCommand {
         program: PROOFMARK.into(),
         args: ["subject", "--adversary", name].map(Into::into).to_vec(),
         shown: name.to_owned(),
+        ..SubjectCommand::default()
     }
 }
 

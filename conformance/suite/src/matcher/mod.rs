@@ -4,6 +4,7 @@
 
 mod compile;
 mod freedom;
+mod settle;
 mod words;
 
 use regex::Regex;

@@ -11,6 +11,7 @@
 mod lines;
 mod merge;
 mod read;
+mod settle;
 
 use proofmark_protocol::HelloReply;
 use serde_json::Value;

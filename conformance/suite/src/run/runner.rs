@@ -57,6 +57,7 @@ impl Default for RunOptions {
 
 /// What happens during a run, as it happens. Reporters read these.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every event is a case's")]
 pub enum Event {
     /// A process of the subject introduced itself.
     Hello(Box<HelloReply>),

@@ -1,0 +1,116 @@
+//! A record without what no case judges, so that two runs in which a subject kept the same promises give
+//! the same bytes: process ids in a message, the order of appends at the same time.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{CaseSeen, Record, Recorded};
+use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome};
+use crate::judge::{judge, judge_law};
+use crate::suite::Suite;
+use crate::transcript::{FileSeen, Seen, Transcript};
+use crate::verdict::Verdict;
+
+impl Record {
+    /// The record that a certificate rests on. Only of cases that pass, and only where they go on to
+    /// pass: of a failure everything is evidence.
+    #[must_use]
+    pub fn settled(&self, suite: &Suite) -> Self {
+        let settled = |recorded: &Recorded| match &recorded.seen {
+            CaseSeen::Played(transcript) => suite
+                .case(&recorded.case)
+                .and_then(|case| self.settled_case(case, transcript))
+                .map(|settled| Recorded {
+                    case: recorded.case.clone(),
+                    seen: CaseSeen::Played(settled),
+                })
+                .unwrap_or_else(|| recorded.clone()),
+            CaseSeen::NotExercised(_) => recorded.clone(),
+        };
+        Self { cases: self.cases.iter().map(settled).collect(), ..self.clone() }
+    }
+
+    fn settled_case(&self, case: &Case, transcript: &Transcript) -> Option<Transcript> {
+        let mut settled = transcript.clone();
+        let judged = match case.kind {
+            CaseKind::Law(law) => {
+                for (mut input, attempt) in law.inputs(self.laws).zip(&mut settled.tries) {
+                    input.walk(&attempt.path);
+                    let example = law.example(&input.current()).ok()?;
+                    settle(&example, &mut attempt.transcript);
+                }
+                judge_law(case, law, self.laws, &settled)
+            }
+            CaseKind::Fixture | CaseKind::Scenario => {
+                settle(case, &mut settled);
+                judge(case, &settled)
+            }
+        };
+        (judged == Verdict::Passed).then_some(settled)
+    }
+}
+
+fn settle(case: &Case, transcript: &mut Transcript) {
+    for (step, seen) in case.steps.iter().zip(&mut transcript.steps) {
+        match (&step.action, seen) {
+            (Action::Call(_) | Action::Together(_), Seen::Calls(answers)) => {
+                for (call, answer) in step.calls().iter().zip(answers) {
+                    if let Ok(reply) = &mut answer.reply {
+                        settle_reply(call, reply);
+                    }
+                }
+            }
+            (Action::Leaves(expected), Seen::Files(files)) => settle_files(expected, files),
+            _ => {}
+        }
+    }
+}
+
+/// Later steps may refer to an answer that has a name; it stays as it is.
+fn settle_reply(call: &CallStep, reply: &mut Value) {
+    if call.saved_as.is_some() {
+        return;
+    }
+    for outcome in &call.expect {
+        let key = match outcome {
+            Outcome::Returns(_) => "value",
+            Outcome::Fails(_) => "error",
+        };
+        let pattern = outcome.pattern();
+        let Some(value) = reply.get(key).filter(|value| pattern.difference(value).is_none()) else {
+            continue;
+        };
+        let mut value = value.clone();
+        pattern.settle(&mut value);
+        if let (Outcome::Fails(_), Value::Object(error)) = (outcome, &mut value) {
+            // Every contract error has one.
+            error.entry("message").or_insert_with(|| json!(""));
+        }
+        *reply = json!({ key: value });
+        return;
+    }
+}
+
+fn settle_files(expected: &BTreeMap<String, FileExpected>, files: &mut BTreeMap<String, FileSeen>) {
+    for (path, file) in files {
+        let (Some(FileExpected::Lines { prefix, ndjson }), FileSeen::Text(text)) =
+            (expected.get(path), file)
+        else {
+            continue;
+        };
+        match (prefix, ndjson) {
+            (Some(prefix), None) => text.clone_from(prefix),
+            (None, Some(pattern)) => {
+                let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+                let Ok(lines) = lines else { continue };
+                let mut lines = Value::Array(lines);
+                pattern.settle(&mut lines);
+                let lines = lines.as_array().into_iter().flatten();
+                *text = lines.map(|line| format!("{line}\n")).collect();
+            }
+            // What follows the beginning is part of the lines.
+            _ => {}
+        }
+    }
+}
