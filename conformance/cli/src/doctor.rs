@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed};
-use crate::options::{Format, SuiteChoice};
+use crate::options::SuiteChoice;
 
 /// Examine an adapter: framing, flushing, ids, sessions, large and unicode payloads, its end.
 ///
@@ -26,8 +26,9 @@ pub(crate) struct DoctorArgs {
     /// How long the adapter may take to start and say hello [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     start_timeout: Option<u64>,
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    /// Tell it to programs, as JSON.
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     suite: SuiteChoice,
 }
@@ -52,8 +53,8 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
         let found = local.block_on(&runtime, examine(command, patience, &suite));
         let findings = found.map_err(|fault: StartError| RunError::from(fault))?;
         sound &= findings.iter().all(|finding| finding.state != State::Unsound);
-        match args.format {
-            Format::Json => {
+        match args.json {
+            true => {
                 serde_json::to_writer_pretty(
                     &mut *out,
                     &json!({ "subject": command.shown, "findings": findings }),
@@ -61,7 +62,7 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
                 .map_err(std::io::Error::from)?;
                 writeln!(out)?;
             }
-            Format::Human => write_human(out, &command.shown, &findings)?,
+            false => write_human(out, &command.shown, &findings)?,
         }
     }
     orphans.kill();

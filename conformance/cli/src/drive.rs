@@ -1,23 +1,25 @@
 //! One run from the files of a suite to an exit code: the road that `run` and `certify` share.
 
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use proofmark_protocol::HelloReply;
-use proofmark_report::failure::Rerun;
+use proofmark_report::github::without_commands;
 use proofmark_report::progress::Progress;
-use proofmark_report::{failures, json, summary};
+use proofmark_report::text::visible_line;
+use proofmark_report::{Aim, Report, failures, summary};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, Event, run as run_cases};
 use proofmark_suite::select::SelectError;
-use proofmark_suite::verdict::{ContractResult, RunOutcome};
+use proofmark_suite::verdict::{CaseResult, ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
 use crate::found;
 use crate::memory::Memory;
 use crate::options::{Filters, Format, How};
-use crate::parts::{broken_promises, joined, parts};
+use crate::outputs::{self, Kind, with_reports};
+use crate::parts::{joined, parts, unkept};
 use crate::watch::{folders, watch};
 
 /// How much of the contracts a report shows.
@@ -44,6 +46,9 @@ pub(crate) fn drive(
     }
     let suite = how.suite.load_for(&subject)?;
     let known = how.known.read(&subject, &suite)?;
+    let outputs = how.outputs.prepare()?;
+    let folder = how.suite.suite.as_ref().or(subject.suite.as_ref());
+    let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
     let memory = Memory::of(&subject, how.suite.suite.as_deref());
     let mut cases = filters.selection().of(&suite)?;
     if filters.last_failed {
@@ -80,74 +85,87 @@ pub(crate) fn drive(
     if let Some(known) = &known {
         known.hold_against(&mut outcome, today);
     }
+    outcome.stopped = failed_fast;
     memory.keep(&outcome);
     let contracts = outcome.judge(&suite);
-    let broken = broken_promises(&subject, &outcome);
+    outcome.unkept = unkept(&subject, &outcome);
     let holds = !outcome.interrupted
         && outcome.known_problems.is_empty()
-        && broken.is_empty()
+        && outcome.unkept.is_empty()
+        && !(outcome.listed && outcome.results.iter().any(CaseResult::failed_unexpectedly))
         && holds(&suite, &outcome, &contracts);
-    let report = Report { suite: &suite, outcome: &outcome, contracts: &contracts, elapsed, holds };
-    let written = match how.format {
-        Format::Json => report.write_json(out),
-        Format::Human => report.write_human(out, &shown, &how.rerun(&subject)).and_then(|()| {
-            broken.iter().try_for_each(|told| writeln!(out, "does not hold: {told}"))?;
-            let stopped = if failed_fast {
-                "stopped at the first failure; the rest was not tried\n"
-            } else {
-                ""
-            };
-            write!(out, "{stopped}")
-        }),
+    let rerun = how.rerun(&subject);
+    let report = Report {
+        suite: &suite,
+        folder: folder.as_deref(),
+        outcome: &outcome,
+        contracts: &contracts,
+        aim: if shown == Shown::Contracts { Aim::Certify } else { Aim::Run },
+        holds,
+        elapsed,
+        rerun: &rerun,
     };
+    // Files first: whoever closes stdout gets them all the same.
+    let reported = outputs.write(&report);
+    let written = write_to_stdout(out, how.format, outputs.github(), &report);
     let found = if holds { Exit::Holds } else { Exit::DoesNotHold };
-    let exit = standing(found, written)?;
-    if let Some(folder) = &how.laws.save_found {
-        found::save(folder, &outcome)?;
-    }
-    if outcome.interrupted && !failed_fast { Err(Failed::Interrupted) } else { Ok(exit) }
+    let exit = standing(found, written);
+    let folder = how.laws.save_found.as_ref();
+    let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
+    let exit = with_reports(exit, reported.and(saved))?;
+    if outcome.interrupted && !outcome.stopped { Err(Failed::Interrupted) } else { Ok(exit) }
 }
 
-/// What a run found out, on its way to the reader.
-struct Report<'a> {
-    suite: &'a Suite,
-    outcome: &'a RunOutcome,
-    contracts: &'a [ContractResult<'a>],
-    elapsed: Duration,
-    holds: bool,
+/// Where GitHub reads along, nothing that a subject said may be a command to it.
+fn write_to_stdout(
+    out: &mut dyn Write,
+    format: Format,
+    github: bool,
+    report: &Report<'_>,
+) -> io::Result<()> {
+    let mut text = Vec::new();
+    let to: &mut dyn Write = if github { &mut text } else { &mut *out };
+    match format {
+        Format::Json => outputs::write(to, Kind::Json, report),
+        Format::Junit => outputs::write(to, Kind::Junit, report),
+        Format::Tap => outputs::write(to, Kind::Tap, report),
+        Format::Human => write_human(to, report),
+    }?;
+    if github {
+        let text = String::from_utf8_lossy(&text);
+        let safe = match format {
+            // The same JSON: outside of a string there is no such thing.
+            Format::Json => text.replace("##[", "##\\u005b"),
+            // The same XML, for the same reason.
+            Format::Junit => text.replace("##[", "##&#91;").replace("::", "&#58;:"),
+            Format::Human | Format::Tap => without_commands(&text),
+        };
+        out.write_all(safe.as_bytes())?;
+    }
+    Ok(())
 }
 
-impl Report<'_> {
-    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { suite, outcome, contracts, elapsed, holds } = *self;
-        serde_json::to_writer_pretty(
-            &mut *out,
-            &json::report(suite, outcome, contracts, holds, elapsed),
-        )?;
-        writeln!(out)
+fn write_human(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+    let Report { suite, outcome, contracts, elapsed, aim, rerun, .. } = *report;
+    failures::write(out, suite, &outcome.results, rerun)?;
+    if let Some(subject) = &outcome.subject {
+        let claims = subject.contracts.join(", ");
+        let claims = if claims.is_empty() { "nothing" } else { &claims };
+        let HelloReply { name, version, language, .. } = subject;
+        let told = format!("{name} {version} ({language}) claims {claims}");
+        writeln!(out, "{}\n", visible_line(&told))?;
     }
-
-    fn write_human(&self, out: &mut dyn Write, shown: &Shown, rerun: &Rerun) -> io::Result<()> {
-        let Self { suite, outcome, contracts, elapsed, .. } = *self;
-        failures::write(out, suite, &outcome.results, rerun)?;
-        if let Some(subject) = &outcome.subject {
-            let claims = subject.contracts.join(", ");
-            let claims = if claims.is_empty() { "nothing" } else { &claims };
-            let HelloReply { name, version, language, .. } = subject;
-            writeln!(out, "{name} {version} ({language}) claims {claims}\n")?;
-        }
-        // An interrupted run has no verdicts on contracts.
-        let judged = *shown == Shown::Contracts && !outcome.interrupted;
-        if judged {
-            summary::write_contracts(out, outcome, contracts)?;
-        }
-        summary::write_faults(out, suite, outcome)?;
-        summary::write_totals(out, suite, outcome, elapsed)?;
-        if judged {
-            summary::write_verdict(out, suite, outcome, contracts)?;
-        }
-        Ok(())
+    // An interrupted run has no verdicts on contracts.
+    let judged = aim == Aim::Certify && !outcome.interrupted;
+    if judged {
+        summary::write_contracts(out, outcome, contracts)?;
     }
+    summary::write_faults(out, suite, outcome)?;
+    summary::write_totals(out, suite, outcome, elapsed)?;
+    if judged {
+        summary::write_verdict(out, suite, outcome, contracts)?;
+    }
+    Ok(())
 }
 
 /// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.

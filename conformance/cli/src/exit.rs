@@ -51,6 +51,8 @@ pub(crate) enum Failed {
     Usage(String),
     #[error("what was found cannot be saved to `{}`: {fault}", path.display())]
     NotSaved { path: PathBuf, fault: io::Error },
+    #[error("the report cannot be written to `{}`: {fault}", path.display())]
+    NoReport { path: PathBuf, fault: io::Error },
     #[error("interrupted; what had been found out is above")]
     Interrupted,
     #[error("the output cannot be written: {0}")]

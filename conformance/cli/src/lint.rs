@@ -7,13 +7,13 @@ use proofmark_suite::{Place, Problem, Suite, SuiteFiles};
 use serde_json::json;
 
 use crate::exit::{Exit, Failed, standing};
-use crate::options::{Format, SuiteChoice};
+use crate::options::{PlainFormat, SuiteChoice};
 
 /// Check ledgers, fixtures and features: every fault with its file, line and column, and what would be right.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LintArgs {
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Human)]
+    format: PlainFormat,
     #[command(flatten)]
     suite: SuiteChoice,
 }
@@ -27,8 +27,10 @@ pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     let loaded = Suite::load(&files);
     let exit = if loaded.is_ok() { Exit::Holds } else { Exit::DoesNotHold };
     let written = match (args.format, &loaded) {
-        (Format::Json, loaded) => write_json(loaded.as_ref().err().map_or(&[], Vec::as_slice), out),
-        (Format::Human, Ok(suite)) => {
+        (PlainFormat::Json, loaded) => {
+            write_json(loaded.as_ref().err().map_or(&[], Vec::as_slice), out)
+        }
+        (PlainFormat::Human, Ok(suite)) => {
             let requirements: usize =
                 suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
             let (contracts, cases) = (suite.contracts.len(), suite.cases.len());
@@ -37,7 +39,7 @@ pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed>
                 "{contracts} contracts, {requirements} requirements, {cases} cases: no problem"
             )
         }
-        (Format::Human, Err(problems)) => write_problems(problems, &files, out),
+        (PlainFormat::Human, Err(problems)) => write_problems(problems, &files, out),
     };
     standing(exit, written)
 }

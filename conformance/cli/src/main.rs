@@ -18,8 +18,10 @@ mod manifest;
 mod memory;
 mod new;
 mod options;
+mod outputs;
 mod parts;
 mod run;
+mod schema;
 mod selftest;
 mod show;
 mod steps;
@@ -59,6 +61,7 @@ enum Command {
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Guide(guide::GuideArgs),
+    Schema(schema::SchemaArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
     Completions(completions::CompletionsArgs),
@@ -67,6 +70,10 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Who wants colours in a CI's log says so.
+    if proofmark_report::progress::in_ci() && std::env::var_os("CLICOLOR_FORCE").is_none() {
+        anstream::ColorChoice::Never.write_global();
+    }
     let mut out = anstream::stdout().lock();
     let outcome = match &arguments.command {
         Command::Certify(args) => certify::certify(args, &mut out),
@@ -83,6 +90,7 @@ fn main() -> ExitCode {
         Command::Init(args) => init::init(args, &mut out),
         Command::Doctor(args) => doctor::doctor(args, &mut out),
         Command::Guide(args) => exit::to_the_end(guide::guide(args, &mut out)),
+        Command::Schema(args) => exit::to_the_end(schema::schema(args, &mut out)),
         Command::Selftest(args) => selftest::selftest(args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {

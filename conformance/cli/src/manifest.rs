@@ -122,3 +122,20 @@ impl Manifest {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What editors are given is what the program reads. `PROOFMARK_WRITE_SCHEMA=1` writes it anew.
+    #[test]
+    fn the_published_schema_is_the_manifests() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/manifest.schema.json");
+        let schema = serde_json::to_value(schemars::schema_for!(Manifest)).unwrap();
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        if std::env::var_os("PROOFMARK_WRITE_SCHEMA").is_some() {
+            std::fs::write(path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+    }
+}

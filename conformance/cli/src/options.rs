@@ -16,6 +16,7 @@ use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::choice::Subject;
 use crate::exit::Failed;
+use crate::outputs::Outputs;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
 const PATIENCE_MS: u64 = 10_000;
@@ -90,8 +91,11 @@ pub(crate) struct How {
     pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) known: Known,
+    /// What stdout gets.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) outputs: Outputs,
     #[command(flatten)]
     pub(crate) suite: SuiteChoice,
 }
@@ -212,6 +216,15 @@ pub(crate) struct SuiteChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    Human,
+    Json,
+    Junit,
+    Tap,
+}
+
+/// How something is told that is no run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
     Human,
     Json,
 }

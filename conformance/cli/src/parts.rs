@@ -82,7 +82,7 @@ pub(crate) fn joined(mut outcomes: Vec<RunOutcome>) -> Option<RunOutcome> {
 }
 
 /// What the manifest promises and the subject does not say.
-pub(crate) fn broken_promises(subject: &Subject, outcome: &RunOutcome) -> Vec<String> {
+pub(crate) fn unkept(subject: &Subject, outcome: &RunOutcome) -> Vec<String> {
     let Some(hello) = &outcome.subject else { return Vec::new() };
     let missing = |promised: &[String], said: &[String], what: &str| {
         let missing = promised.iter().filter(|one| !said.contains(one));

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::choice::this_program;
 use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
-use crate::options::{Format, SuiteChoice};
+use crate::options::{PlainFormat, SuiteChoice};
 
 /// Follow promises to their cases and to what proves these, or a change of a contract's text to what it touches.
 ///
@@ -42,8 +42,8 @@ pub(crate) struct TraceArgs {
     /// A certificate: which requirements that its subject was held to are touched?
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "text", conflicts_with = "pin")]
     certificate: Vec<PathBuf>,
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Human)]
+    format: PlainFormat,
     #[command(flatten)]
     suite: SuiteChoice,
 }
@@ -71,8 +71,8 @@ pub(crate) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
         Vec::new()
     };
     let written = match args.format {
-        Format::Json => write_json(&threads, &uncalled, out),
-        Format::Human => write_human(&threads, &uncalled, out),
+        PlainFormat::Json => write_json(&threads, &uncalled, out),
+        PlainFormat::Human => write_human(&threads, &uncalled, out),
     };
     standing(Exit::Holds, written)
 }

@@ -17,7 +17,7 @@ struct Examined {
 fn examine(command: &[&str]) -> Examined {
     let limits = ["--timeout", "2000", "--start-timeout", "3000"];
     let output = Command::new(PROOFMARK)
-        .args(["doctor", "--format", "json"])
+        .args(["doctor", "--json"])
         .args(limits)
         .arg("--")
         .args(command)

@@ -139,7 +139,7 @@ class Subject {
     }
     const isObject = isRecord(message) && message.jsonrpc === "2.0";
     const hasId = isObject && (typeof message.id === "number" || typeof message.id === "string");
-    if (hasId && typeof message.method === "string") this.#answer(message);
+    if (hasId && typeof message.method === "string") this.#take(message);
     else if (hasId && ("result" in message || "error" in message)) this.#answered(message);
     // A notification that we do not know is ignored, as the protocol asks.
     else if (isObject && typeof message.method === "string" && message.id === undefined) return;
@@ -151,6 +151,14 @@ class Subject {
     for (const { reject } of this.#asked.values()) reject(new AdapterError("the harness has gone"));
     await this.#callsSettled();
     await this.#leave();
+  }
+
+  #take(request) {
+    const answered = this.#answer(request);
+    if (request.method !== "call") return;
+    // Until the answer is sent, not only known.
+    this.#callsInFlight.add(answered);
+    answered.then(() => this.#callsInFlight.delete(answered));
   }
 
   #callsSettled() {
@@ -180,11 +188,8 @@ class Subject {
         return this.#hello(params);
       case "open":
         return this.#open(params);
-      case "call": {
-        const call = this.#call(id, params);
-        this.#callsInFlight.add(call);
-        return call.finally(() => this.#callsInFlight.delete(call));
-      }
+      case "call":
+        return this.#call(id, params);
       case "close":
         return this.#close(params);
       case "shutdown":

@@ -9,9 +9,13 @@ use proofmark_suite::verdict::Failure;
 use serde_json::Value;
 
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
+use crate::text::{cut, visible, visible_line};
 
 /// So many calls before the one that failed are shown.
 const SHOWN_BEFORE: usize = 5;
+
+/// The label of a failure that no certification depends on.
+pub(crate) const DIFFERS: &str = "DIFFERS (does not decide)";
 
 /// How to run a case alone: what stands before and after the case's name.
 #[derive(Debug, Clone)]
@@ -30,7 +34,7 @@ impl Rerun {
     }
 
     /// The command that keeps what breaks a law, for good.
-    fn keeping(&self, case: &str) -> String {
+    pub(crate) fn keeping(&self, case: &str) -> String {
         let options = format!("{} --save-found {}", self.options, self.keep_in);
         Self { options: options.trim_start().to_owned(), ..self.clone() }.command(case)
     }
@@ -74,7 +78,7 @@ pub(crate) fn write(
         }
         writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
     }
-    writeln!(out, "  {} {}", styled(BAD, &failure.reason), failure.told)?;
+    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
     if let Some(words) = &failure.words {
         field(out, "step", words)?;
     }
@@ -94,10 +98,11 @@ pub(crate) fn write(
         }
     }
     if let Some(difference) = &failure.difference {
-        writeln!(out, "  first difference at {}", styled(STRONG, &difference.path))?;
-        writeln!(out, "    expected  {}", styled(GOOD, &difference.expected))?;
-        writeln!(out, "    got       {}", styled(BAD, &difference.got))?;
-        if let Some(column) = first_differing_column(&difference.expected, &difference.got) {
+        let (expected, got) = (visible_line(&difference.expected), visible_line(&difference.got));
+        writeln!(out, "  first difference at {}", styled(STRONG, visible_line(&difference.path)))?;
+        writeln!(out, "    expected  {}", styled(GOOD, &expected))?;
+        writeln!(out, "    got       {}", styled(BAD, &got))?;
+        if let Some(column) = first_differing_column(&expected, &got) {
             writeln!(out, "              {}{}", " ".repeat(column), styled(BAD, "^"))?;
         }
     }
@@ -147,21 +152,28 @@ pub(crate) fn levelled(requirement: &Requirement) -> String {
 }
 
 fn field(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    let text = visible_line(text);
     writeln!(out, "  {} {text}", styled(QUIET, format_args!("{label:<9}")))
 }
 
 /// JSON on one line, cut in the middle where it would fill the screen.
 fn one_line(value: &Value) -> String {
-    const HEAD: usize = 300;
-    const TAIL: usize = 60;
-    let text = value.to_string();
-    let count = text.chars().count();
-    if count <= HEAD + TAIL {
-        return text;
-    }
-    let head: String = text.chars().take(HEAD).collect();
-    let tail: String = text.chars().skip(count - TAIL).collect();
-    format!("{head} … {} characters … {tail}", count - HEAD - TAIL)
+    cut(&value.to_string(), 300, 60).into_owned()
+}
+
+/// A failed case as a terminal shows it, without colours.
+pub(crate) fn plain(suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> String {
+    let mut told = Vec::new();
+    let label = match suite.case(name).is_none_or(|case| suite.decides(case)) {
+        true => "FAILED",
+        false => DIFFERS,
+    };
+    // Memory takes everything.
+    let _full = write(&mut told, suite, label, name, failure, rerun);
+    let told = String::from_utf8_lossy(&told);
+    let told = anstream::adapter::strip_str(&told).to_string();
+    let lines = told.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    visible(lines.trim_end()).into_owned()
 }
 
 /// Where to put the mark; nowhere when nothing is alike or one is not a value but words.

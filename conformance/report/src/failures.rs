@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use proofmark_suite::Suite;
 use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
 
-use crate::failure::{self, Rerun, write_stderr};
+use crate::failure::{self, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};
+use crate::text::visible_line;
 
 /// The failures, by how they are told.
 #[derive(Default)]
@@ -57,7 +58,7 @@ pub fn write(
 ) -> io::Result<()> {
     let sorted = Sorted::of(suite, results);
     for (requirement, cases) in &sorted.differing {
-        let label = styled(QUIET, "DIFFERS (does not decide)");
+        let label = styled(QUIET, DIFFERS);
         let (name, failure) = cases[0];
         failure::write(out, suite, &label, name, failure, rerun)?;
         more(out, &cases[1..], &rerun.selecting("--requirement", requirement))?;
@@ -75,7 +76,7 @@ pub fn write(
         }
         let (name, failure) = cases[0];
         writeln!(out, "{} {} cases alike, such as {name}", styled(BAD, "FAILED"), cases.len())?;
-        writeln!(out, "  {} {told}", styled(BAD, &failure.reason))?;
+        writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(told))?;
         write_stderr(out, failure)?;
         writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(name)))?;
     }

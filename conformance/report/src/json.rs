@@ -1,10 +1,26 @@
 //! The report for programs. Verdicts first; what differs between two runs of the same is in `timing`.
 
+use std::io::{self, Write};
 use std::time::Duration;
 
 use proofmark_suite::Suite;
 use proofmark_suite::verdict::{ContractResult, RequirementResult, RunOutcome};
 use serde_json::{Map, Value, json};
+
+use crate::report::Report;
+
+/// The shape of [`report`], for whoever reads it.
+pub const SCHEMA: &str = include_str!("../schemas/report.schema.json");
+
+/// Writes [`report`] with line breaks.
+pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
+    let Report { suite, outcome, contracts, holds, elapsed, .. } = *report;
+    serde_json::to_writer_pretty(
+        &mut *out,
+        &self::report(suite, outcome, contracts, holds, elapsed),
+    )?;
+    writeln!(out)
+}
 
 /// The whole run as one JSON object.
 pub fn report(
@@ -25,7 +41,9 @@ pub fn report(
         "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
         "cases": cases,
         "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
+        "stopped": outcome.stopped,
         "knownProblems": outcome.known_problems,
+        "unkept": outcome.unkept,
         "timing": { "late": outcome.late, "stderr": stderr, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
     })
 }

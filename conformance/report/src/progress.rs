@@ -1,10 +1,30 @@
 //! Progress while a run goes on: a bar on a terminal, a line now and then in a log. On stderr.
+//!
+//! A log may be a terminal too, to the program: where `CI` is set nobody looks at a bar, and who sets
+//! `NO_COLOR` wants plain text.
 
 use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proofmark_suite::run::Event;
 use proofmark_suite::verdict::Verdict;
+
+/// Whether a CI keeps the output as a log, even where it offers a terminal.
+pub fn in_ci() -> bool {
+    means_ci(std::env::var("CI").ok().as_deref())
+}
+
+fn means_ci(value: Option<&str>) -> bool {
+    value.is_some_and(|value| !["", "0", "false"].contains(&value))
+}
+
+/// Whether somebody watches: on a terminal that can move its cursor, and nothing says otherwise.
+fn wants_bar(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name| variable(name).is_some_and(|value| !value.is_empty());
+    let ci = means_ci(variable("CI").as_deref());
+    let dumb = variable("TERM").is_none_or(|term| term == "dumb");
+    is_terminal && !ci && !set("NO_COLOR") && !dumb
+}
 
 pub struct Progress {
     total: usize,
@@ -15,11 +35,13 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(total: usize) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:40} {pos} of {len} cases {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(total as u64).with_style(style)
-        });
+        let bar = wants_bar(std::io::stderr().is_terminal(), |name| std::env::var(name).ok()).then(
+            || {
+                let style = ProgressStyle::with_template("{bar:40} {pos} of {len} cases {msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_bar());
+                ProgressBar::new(total as u64).with_style(style)
+            },
+        );
         let mut progress = Self { total, done: 0, failed: 0, bar };
         progress.tell();
         progress
@@ -60,5 +82,28 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_for_somebody_who_watches() {
+        let bar = |is_terminal, set: &[(&str, &str)]| {
+            let usual = [("TERM", "xterm")];
+            let variables = || set.iter().chain(&usual);
+            wants_bar(is_terminal, |name| {
+                variables().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(bar(true, &[]));
+        assert!(bar(true, &[("CI", "false"), ("NO_COLOR", "")]));
+        assert!(!bar(false, &[]));
+        assert!(!bar(true, &[("CI", "true")]));
+        assert!(!bar(true, &[("CI", "1")]));
+        assert!(!bar(true, &[("NO_COLOR", "1")]));
+        assert!(!bar(true, &[("TERM", "dumb")]));
     }
 }

@@ -12,6 +12,7 @@ use proofmark_suite::verdict::{
 
 use crate::failure::levelled;
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
+use crate::text::visible_line;
 
 /// Each contract with its requirements.
 pub fn write_contracts(
@@ -73,8 +74,9 @@ pub fn write_verdict(
     for unknown in outcome.unknown_contracts(suite) {
         writeln!(
             out,
-            "{}: {unknown}, which this suite does not have",
-            styled(BAD, "not certified")
+            "{}: {}, which this suite does not have",
+            styled(BAD, "not certified"),
+            visible_line(unknown)
         )?;
     }
     if contracts.iter().all(|contract| !contract.claimed) && outcome.subject.is_some() {
@@ -122,13 +124,21 @@ fn plural(count: usize) -> &'static str {
 /// Faults that no case is to blame for, and what else a reader should know.
 pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) -> io::Result<()> {
     for fault in &outcome.faults {
-        writeln!(out, "{} {}: {fault}; nothing is certified", styled(BAD, "FAULT"), fault.code())?;
+        let told = fault.to_string();
+        let (mark, told) = (styled(BAD, "FAULT"), visible_line(&told));
+        writeln!(out, "{mark} {}: {told}; nothing is certified", fault.code())?;
     }
     for problem in &outcome.known_problems {
         writeln!(out, "{} {problem}", styled(BAD, "KNOWN FAILURES"))?;
     }
+    for told in &outcome.unkept {
+        writeln!(out, "{} {}", styled(BAD, "does not hold:"), visible_line(told))?;
+    }
+    if outcome.stopped {
+        writeln!(out, "note: stopped at the first failure; the rest was not tried")?;
+    }
     for unknown in outcome.unknown_claims(suite) {
-        writeln!(out, "note: {unknown}")?;
+        writeln!(out, "note: {}", visible_line(&unknown))?;
     }
     let usual = LawOptions::default();
     if outcome.laws != usual {

@@ -1,152 +1,16 @@
 //! What people and programs are shown, on a made-up run.
 
+mod made_up;
+
 use std::time::Duration;
 
-use proofmark_protocol::HelloReply;
+use made_up::{outcome, rerun, suite};
 use proofmark_report::failure::Rerun;
 use proofmark_report::{failures, json, summary};
-use proofmark_suite::law::LawOptions;
-use proofmark_suite::matcher::{Difference, Pattern};
-use proofmark_suite::subject::Fault;
-use proofmark_suite::verdict::{
-    CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
-};
-use proofmark_suite::{Ask, Location, Suite, SuiteFiles};
-use serde_json::{Map, Value, json};
-
-/// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
-fn suite() -> Suite {
-    let requirement = |id: &str, further: &str| {
-        format!(
-            "[[requirement]]\nid = \"{id}\"\nsentence = \"What {id} says.\"\nsource = \"The text\"\n{further}\n"
-        )
-    };
-    let ledger = |contract: &str, prefix: &str, requirements: &[String]| {
-        let head = format!(
-            "contract = \"{contract}\"\ntitle = \"T\"\ntext = \"t.md\"\nprefix = \"{prefix}\"\nworkspace = false\noperations = [\"{contract}.greet\"]\nhooks = {{ \"{contract}.lock\" = [\"{contract}.hold\"] }}\n"
-        );
-        (
-            format!("fixtures/{contract}/requirements.toml"),
-            format!("{head}{}", requirements.concat()),
-        )
-    };
-    let case = |contract: &str, id: &str, shows: &str| {
-        json!({"id": format!("greet/{id}"), "why": format!("Why {id} matters."), "shows": [shows], "origin": "contract",
-               "steps": [{"call": format!("{contract}.greet"), "returns": "hello"}]})
-    };
-    let fixture = |contract: &str, cases: Value| {
-        let text = json!({"contract": contract, "topic": "greet", "cases": cases});
-        (format!("fixtures/{contract}/greet.json"), text.to_string())
-    };
-    let must = "level = \"must\"\nbasis = \"contract\"";
-    let files = [
-        ledger(
-            "demo",
-            "DEMO",
-            &[
-                requirement("DEMO-001", must),
-                requirement("DEMO-002", must),
-                requirement("DEMO-003", must),
-                requirement("DEMO-004", &format!("{must}\nexcluded = \"It would take a year.\"")),
-                requirement(
-                    "DEMO-005",
-                    "level = \"should\"\nbasis = \"interpretation\"\nreason = \"The text is silent.\"",
-                ),
-            ],
-        ),
-        fixture(
-            "demo",
-            json!([
-                case("demo", "holds", "DEMO-001"),
-                case("demo", "breaks", "DEMO-002"),
-                case("demo", "hooked", "DEMO-003"),
-                case("demo", "guess", "DEMO-005"),
-            ]),
-        ),
-        ledger("other", "OTHER", &[requirement("OTHER-001", must)]),
-        fixture("other", json!([case("other", "first", "OTHER-001")])),
-    ];
-    Suite::load(&SuiteFiles::from_pairs(files)).expect("the suite is sound")
-}
-
-/// The subject said "hello wurld" where "hello world" was expected, after a good call.
-fn failed() -> Verdict {
-    let call = |operation: &str, args: Value, process: &str| CallSeen {
-        operation: operation.to_owned(),
-        args,
-        process: process.to_owned(),
-        session: String::new(),
-    };
-    let expected = json!("hello world");
-    let got = json!("hello wurld");
-    let failure = Failure {
-        reason: "difference".to_owned(),
-        told: "the call returned something else".to_owned(),
-        at: "fixtures/demo/greet.json:7".to_owned(),
-        words: Some("When somebody greets".to_owned()),
-        call: Some(call("demo.greet", json!({"name": "world"}), "b")),
-        difference: Pattern::new(expected.clone()).expect("a string").difference(&got),
-        expected: Some(json!({"returns": expected})),
-        got: Some(json!({"value": got})),
-        found: None,
-        asks: vec![
-            Ask {
-                fake: "secrets".to_owned(),
-                method: "get".to_owned(),
-                args: json!({"key": "A"}),
-                answer: json!({"value": "s3cret"}),
-            },
-            Ask {
-                fake: "secrets".to_owned(),
-                method: "get".to_owned(),
-                args: json!({"key": "B"}),
-                answer: json!({"error": {"code": "ENOTFOUND"}}),
-            },
-        ],
-        transcript: vec![
-            Exchange {
-                call: call("demo.greet", json!({}), "a"),
-                outcome: json!({"value": "hello"}),
-            },
-            Exchange {
-                call: call("demo.greet", json!({"name": "x".repeat(400)}), "a"),
-                outcome: json!({"value": null}),
-            },
-        ],
-        stderr: vec!["warning: a typo ahead".to_owned(), "oh no".to_owned()],
-    };
-    Verdict::Failed { failure: Box::new(failure) }
-}
-
-fn outcome() -> RunOutcome {
-    let hooked =
-        Verdict::NotExercised { reason: NotExercised::HookMissing("demo.lock".to_owned()) };
-    let unclaimed = Verdict::NotExercised { reason: NotExercised::NotClaimed };
-    let results = [
-        ("demo/greet/breaks", failed()),
-        ("demo/greet/guess", Verdict::Passed),
-        ("demo/greet/holds", Verdict::Passed),
-        ("demo/greet/hooked", hooked),
-        ("other/greet/first", unclaimed),
-    ];
-    RunOutcome {
-        subject: Some(HelloReply {
-            protocol: 1,
-            name: "made-up".to_owned(),
-            version: "1.2.3".to_owned(),
-            language: "none".to_owned(),
-            contracts: vec!["demo".to_owned()],
-            options: Map::new(),
-            hooks: Vec::new(),
-        }),
-        results: results.map(|(case, verdict)| CaseResult::new(case, verdict)).to_vec(),
-        faults: vec![Fault::LeftProcesses { count: 2 }],
-        laws: LawOptions::default(),
-        late: 0,
-        interrupted: false,
-        known_problems: Vec::new(),
-    }
-}
+use proofmark_suite::Location;
+use proofmark_suite::matcher::Difference;
+use proofmark_suite::verdict::{CallSeen, CaseResult, Failure, RunOutcome, Verdict};
+use serde_json::{Value, json};
 
 /// What stands there without colour; lines end where they end.
 fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
@@ -159,14 +23,6 @@ fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
         plain.push_str(part.split_once('m').map_or("", |(_style, rest)| rest));
     }
     plain.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
-}
-
-fn rerun() -> Rerun {
-    Rerun {
-        subject: "-- node my-adapter.mjs".to_owned(),
-        options: "--suite 'my suite'".to_owned(),
-        keep_in: "'my suite'".to_owned(),
-    }
 }
 
 #[test]

@@ -138,6 +138,7 @@ impl KnownFailures {
         }
         problems.sort_by_key(KnownProblem::line);
         outcome.known_problems = problems;
+        outcome.listed = true;
     }
 }
 

@@ -206,8 +206,14 @@ pub struct RunOutcome {
     pub late: usize,
     /// The run was interrupted: what is missing was not tried.
     pub interrupted: bool,
-    /// Where the list of known failures is not as the run is.
+    /// A list of known failures was held against it: any other failure counts.
+    pub listed: bool,
+    /// Where that list is not as the run is.
     pub known_problems: Vec<KnownProblem>,
+    /// What the subject's manifest promises and the subject itself does not say.
+    pub unkept: Vec<String>,
+    /// It was interrupted on purpose, by its first failure.
+    pub stopped: bool,
 }
 
 impl RunOutcome {
@@ -218,6 +224,7 @@ impl RunOutcome {
             && !self.interrupted
             && !self.results.is_empty()
             && self.known_problems.is_empty()
+            && self.unkept.is_empty()
             && self.results.iter().all(|result| result.passed() || result.known.is_some())
     }
 

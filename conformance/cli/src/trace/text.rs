@@ -14,7 +14,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::TraceArgs;
 use crate::edit::Draft;
 use crate::exit::{Exit, Failed, standing};
-use crate::options::Format;
+use crate::options::PlainFormat;
 
 /// Exit code 0 when nothing is touched.
 pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
@@ -30,10 +30,10 @@ pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
         if touched.iter().all(Touched::is_nothing) { Exit::Holds } else { Exit::DoesNotHold };
     let report = report(&touched, &subjects);
     let written = match args.format {
-        Format::Json => serde_json::to_writer_pretty(&mut *out, &report)
+        PlainFormat::Json => serde_json::to_writer_pretty(&mut *out, &report)
             .map_err(Into::into)
             .and_then(|()| writeln!(out)),
-        Format::Human => write_human(&report, out),
+        PlainFormat::Human => write_human(&report, out),
     };
     standing(exit, written)
 }

@@ -84,7 +84,7 @@ async def raise_typed_error(session: Session, args: dict[str, Any]) -> None:
     raise_error(args.get("code"), args.get("message"), args.get("properties"), args.get("cause"))  # type: ignore[arg-type]
 
 
-# The chronicle's operations are plain functions: they wait for locks and disks, each in a thread of its own.
+# The chronicle's operations are plain functions: they wait for locks and disks, in threads.
 
 
 def _chronicle(session: Session) -> Chronicle:

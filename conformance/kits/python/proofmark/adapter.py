@@ -73,7 +73,7 @@ class Adapter:
     def operation(self, name: str) -> Callable[[H], H]:
         """Registers a handler: a function of session and arguments, plain, async or a generator.
 
-        A plain function runs in a thread of its own and may block. An async one must not.
+        A plain function runs in a thread and may block. An async one must not.
         """
 
         def register(handler: H) -> H:
@@ -195,8 +195,8 @@ class _Server:
                 self._ended.set()
             else:
                 raise ProtocolError(NOT_IMPLEMENTED, f"there is no method `{method}`")
-        except ProtocolError as error:
-            self._refuse(request_id, error)
+        except Exception as error:
+            self._refuse(request_id, protocol_error(error))
 
     def _hello(self, params: dict[str, Any]) -> dict[str, Any]:
         if whole(params.get("protocol")) != PROTOCOL:

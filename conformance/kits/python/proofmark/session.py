@@ -115,6 +115,7 @@ class Session:
         self._minted = 0
         self._objects_lock = threading.Lock()
         self._closing: list[Callable[[], object]] = []
+        self._closed = False
 
     @property
     def workspace(self) -> Path:
@@ -167,8 +168,11 @@ class Session:
     def on_close(self, callback: Callable[[], object]) -> None:
         """Runs a function, plain or async, when the session ends; the last one given runs first."""
         self._closing.append(callback)
+        if self._closed:  # Given by a handler that went on in its thread after the session had ended.
+            asyncio.run_coroutine_threadsafe(self.close(), self._link.loop)
 
     async def close(self) -> None:
+        self._closed = True
         failures: list[Exception] = []
         while self._closing:
             try:

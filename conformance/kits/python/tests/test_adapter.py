@@ -100,6 +100,12 @@ def make_adapter() -> Adapter:
     async def forever(session: Session, args: dict[str, Any]) -> None:
         await asyncio.Event().wait()
 
+    @adapter.operation("close.late")
+    def close_late(session: Session, args: dict[str, Any]) -> None:
+        STARTED.set()
+        CLOSED.wait()
+        session.on_close(CLEANED.set)
+
     @adapter.operation("close.broken")
     async def close_broken(session: Session, args: dict[str, Any]) -> None:
         def broken() -> None:
@@ -108,6 +114,11 @@ def make_adapter() -> Adapter:
         session.on_close(broken)
 
     return adapter
+
+
+STARTED = threading.Event()
+CLOSED = threading.Event()
+CLEANED = threading.Event()
 
 
 class Hostile(Exception):
@@ -168,6 +179,14 @@ class Life(Wire):
         close = self.peer.send("close", {"session": "s1"})
         self.assertIsNone(self.peer.answer(close)["result"])
         self.refused(self.peer.answer(call), -32000)
+
+    def test_what_a_late_handler_leaves_to_be_done_at_the_end_is_done(self) -> None:
+        self.peer.open()
+        self.peer.send_call("close.late")
+        self.assertTrue(STARTED.wait(20))
+        self.peer.ask("close", {"session": "s1"})
+        CLOSED.set()
+        self.assertTrue(CLEANED.wait(20))
 
     def test_what_breaks_while_closing_is_told_and_the_session_is_gone(self) -> None:
         self.peer.open()

@@ -18,7 +18,7 @@ test("hello tells what the author wrote", async () => {
 
 test("a contract error is flat, and its own members win over properties", async () => {
   const subject = adapter(`{
-    made: () => { throw new ContractError("EIO", "disk full", { path: "a", code: "ENOSPC", stack: "x", ["__proto__"]: 1 }, { name: "IOError", cause: new TypeError("below") }); },
+    made: () => { throw new ContractError("EIO", "disk full", { path: "a", code: "ENOSPC", message: "theirs", name: "Theirs", cause: 1, stack: "x", ["__proto__"]: 1 }, { name: "IOError", cause: new TypeError("below") }); },
     plain: () => { throw { code: "E", message: "m", details: [] }; },
     classy: async () => { throw Object.assign(new RangeError("m"), { code: "E", path: "p", errno: undefined }); },
     oddName: () => { throw { code: "E", message: "m", name: 7 }; },

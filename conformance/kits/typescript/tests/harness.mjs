@@ -3,11 +3,21 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { after } from "node:test";
 
 const KIT = new URL("../proofmark.mjs", import.meta.url).href;
 
 // Node gives its children sockets for stdin and stdout; the shell gives them pipes, as Proofmark does.
 const WITH_PIPES = ["/bin/sh", "-c", '{ "$@" 2>&1 1>&3 | cat >&2; } 3>&1 | cat', "sh"];
+
+// A test that fails leaves its adapter behind, and the run would wait for it.
+const running = new Set();
+after(() => {
+  for (const child of running) {
+    child.kill("SIGKILL");
+    for (const stream of child.stdio) stream.destroy();
+  }
+});
 
 /** Starts an adapter whose operations, and what else it has, are given as source text. */
 export function adapter(operations, more = "", { withPipes = false } = {}) {
@@ -34,6 +44,8 @@ export class Harness {
 
   constructor(child) {
     this.#child = child;
+    running.add(child);
+    child.once("exit", () => running.delete(child));
     child.stdout.setEncoding("utf8").on("data", (chunk) => this.#receive(chunk));
     child.stderr.setEncoding("utf8").on("data", (chunk) => (this.stderr += chunk));
     // The adapter may end before it has read everything, which is what some tests are about.
@@ -94,7 +106,9 @@ export class Harness {
   }
 
   #receive(chunk) {
-    const lines = (this.#rest + chunk).split("\n");
+    this.#rest += chunk;
+    if (!chunk.includes("\n")) return;
+    const lines = this.#rest.split("\n");
     this.#rest = lines.pop();
     for (const line of lines) this.#take(JSON.parse(line));
   }

@@ -198,13 +198,18 @@ test("an implementation that cannot be loaded is told at hello", async () => {
 });
 
 test("all answers are written before the adapter ends, however slowly they are read", async () => {
-  const subject = adapter(`{ large: () => "x".repeat(100000) }`);
+  const subject = adapter(`{
+    large: () => "x".repeat(100000),
+    late: async () => { await new Promise((resolve) => process.stdin.on("end", resolve)); return "late"; },
+  }`);
   await subject.open();
   subject.stdout.pause();
   const answers = Array.from({ length: 100 }, () => subject.call("large"));
+  const late = subject.call("late");
   const ended = subject.end();
   subject.stdout.resume();
   for (const answer of await Promise.all(answers)) assert.equal(answer.value.length, 100000);
+  assert.deepEqual(await late, { value: "late" });
   assert.equal(await ended, 0);
 });
 

@@ -262,7 +262,10 @@ impl Tally {
             laws,
             late: self.late,
             interrupted,
+            listed: false,
             known_problems: Vec::new(),
+            unkept: Vec::new(),
+            stopped: false,
         })
     }
 }

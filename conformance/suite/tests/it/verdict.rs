@@ -87,7 +87,10 @@ fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
         laws: LawOptions::default(),
         late: 0,
         interrupted: false,
+        listed: false,
         known_problems: Vec::new(),
+        unkept: Vec::new(),
+        stopped: false,
     }
 }
 

@@ -1,0 +1,338 @@
+//! Reports as a CI finds them: files, exit codes, and what GitHub is told.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use common::PROOFMARK;
+use rstest::rstest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// Runs in a folder of its own, away from whatever CI this test runs in.
+fn proofmark_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Said {
+    let mut program = Command::new(PROOFMARK);
+    program
+        .args(args)
+        .current_dir(folder)
+        .env_remove("GITHUB_ACTIONS")
+        .env_remove("GITHUB_STEP_SUMMARY");
+    program.envs(variables.iter().copied());
+    let output = program.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+const FEW: &[&str] = &[
+    "run",
+    "--case",
+    "sage.utils/sha256/*",
+    "--case",
+    "sage.chronicle/tail/*",
+    "--law-cases",
+    "3",
+];
+
+/// A few cases, some of which the saboteur fails.
+fn few<'a>(further: &[&'a str], subject: &[&'a str]) -> Vec<&'a str> {
+    [FEW, further, subject].concat()
+}
+
+const REFERENCE: &[&str] = &["reference"];
+const SABOTEUR: &[&str] = &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names
+}
+
+#[rstest]
+#[case::passing(REFERENCE, 0)]
+#[case::failing(SABOTEUR, 1)]
+fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] code: i32) {
+    let folder = TempDir::new().unwrap();
+    let reports = [
+        "--report",
+        "json=a.json",
+        "--report",
+        "junit=a.xml",
+        "--report",
+        "tap=a.tap",
+        "--report",
+        "html=a.html",
+        "--report",
+        "markdown=a.md",
+    ];
+    let said = proofmark_in(folder.path(), &few(&reports, subject), &[]);
+    assert_eq!(said.code, Some(code), "{}", said.err);
+    assert!(said.out.contains(" passed, "), "stdout is as ever: {}", said.out);
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let report: Value = serde_json::from_str(&read("a.json")).unwrap();
+    assert_eq!(report["holds"], code == 0);
+    let failed = report["cases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|case| case["verdict"] == "failed")
+        .count();
+    assert_eq!(failed > 0, code == 1);
+    let xml = read("a.xml");
+    let xml = roxmltree::Document::parse(&xml).unwrap();
+    assert_eq!(xml.root_element().attribute("failures"), Some(failed.to_string().as_str()));
+    assert_eq!(read("a.tap").matches("\nnot ok ").count(), failed);
+    assert_eq!(read("a.html").matches("class=\"failure\"").count(), failed);
+    assert!(read("a.md").starts_with("## Proofmark: "));
+    assert_eq!(names(folder.path()).len(), 5, "nothing else is left");
+}
+
+/// What cannot be written is told before anything runs.
+#[rstest]
+#[case("json=no/such/a.json", "its folder `no/such` cannot be used: No such file")]
+#[case("json=folder", "`folder`: it is a folder; name a file in it")]
+#[case("json=folder/", "it is a folder")]
+#[case("json=new/", "does not end in a file's name")]
+#[case("json=/dev/null", "no regular file")]
+#[case("json=a/b.json", "no file can be made in its folder: Not a directory")]
+#[case("json=dangling", "a symbolic link that leads nowhere")]
+#[case("json=-", "`--format` says what stdout gets")]
+#[case("json=", "no file is named after `=`")]
+#[case("pdf=a.pdf", "`pdf` is no format of a report; there are `json`")]
+#[case("a.json", "write FORMAT=FILE")]
+fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] told: &str) {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    fs::write(folder.path().join("a"), "a file").unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path().join("dangling")).unwrap();
+    let before = names(folder.path());
+    let touch = folder.path().join("ran");
+    let said = proofmark_in(
+        folder.path(),
+        &few(&["--report", report], &["--", "touch", touch.to_str().unwrap()]),
+        &[],
+    );
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
+    assert!(said.err.contains(told), "{}", said.err);
+    assert_eq!(names(folder.path()), before, "nothing ran, and nothing is left");
+}
+
+#[test]
+fn two_reports_do_not_share_a_file() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a"), "what was there").unwrap();
+    std::os::unix::fs::symlink("a", folder.path().join("b")).unwrap();
+    let both = ["--report", "json=a", "--report", "tap=./b"];
+    let said = proofmark_in(folder.path(), &few(&both, REFERENCE), &[]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("`./b`: two reports would go to this file"), "{}", said.err);
+    assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "what was there");
+}
+
+/// The folder vanishes while the subject runs: what was found out is lost, and that is told.
+#[test]
+fn a_report_that_is_lost_at_the_end_determines_nothing() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("gone")).unwrap();
+    let script = format!("rm -rf gone; exec {PROOFMARK} subject");
+    let reports = ["--jobs", "1", "--report", "json=gone/a.json", "--report", "tap=a.tap"];
+    let said = proofmark_in(folder.path(), &few(&reports, &["--", "sh", "-c", &script]), &[]);
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(
+        said.err.contains("the report cannot be written to `")
+            && said.err.contains("gone/a.json`: No such file"),
+        "{}",
+        said.err
+    );
+    assert!(folder.path().join("a.tap").exists(), "the other one is written");
+    assert!(said.out.contains(" passed, "), "{}", said.out);
+}
+
+#[test]
+fn stdout_takes_other_formats() {
+    let folder = TempDir::new().unwrap();
+    let tap = proofmark_in(folder.path(), &few(&["--format", "tap"], SABOTEUR), &[]);
+    assert_eq!(tap.code, Some(1));
+    assert!(tap.out.starts_with("TAP version 14\n1.."), "{}", tap.out);
+    let junit = proofmark_in(folder.path(), &few(&["--format", "junit"], REFERENCE), &[]);
+    assert_eq!(junit.code, Some(0));
+    roxmltree::Document::parse(&junit.out).unwrap();
+}
+
+#[test]
+fn github_gets_annotations_and_a_summary() {
+    let folder = TempDir::new().unwrap();
+    let summary = folder.path().join("summary.md");
+    fs::write(&summary, "what another step wrote\n").unwrap();
+    let at = summary.to_str().unwrap();
+    let variables = [("GITHUB_ACTIONS", "true"), ("GITHUB_STEP_SUMMARY", at)];
+    let said = proofmark_in(folder.path(), &few(&[], SABOTEUR), &variables);
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("\n::error title=CHRONICLE-"), "{}", said.err);
+    assert!(!said.out.contains("::error"), "{}", said.out);
+    let told = fs::read_to_string(&summary).unwrap();
+    assert!(
+        told.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"),
+        "{told}"
+    );
+    // Nobody asked, or somebody asked not to.
+    for (further, variables) in
+        [(&[][..], &[("GITHUB_STEP_SUMMARY", at)][..]), (&["--no-github"], &variables)]
+    {
+        let said = proofmark_in(folder.path(), &few(further, SABOTEUR), variables);
+        assert!(!said.err.contains("::error"), "{}", said.err);
+    }
+    assert_eq!(fs::read_to_string(&summary).unwrap(), told);
+    let said = proofmark_in(folder.path(), &few(&["--github"], SABOTEUR), &[]);
+    assert!(said.err.contains("\n::error "), "{}", said.err);
+}
+
+/// A subject that says what the runner would take for a command.
+#[rstest]
+#[case("human")]
+#[case("json")]
+#[case("junit")]
+#[case("tap")]
+fn a_subject_gives_github_no_commands(#[case] format: &str) {
+    let folder = TempDir::new().unwrap();
+    let script = "echo '::add-mask::a' >&2; echo '##[error]b' >&2; echo '::set-env name=A::##[add-mask]c'; cat >/dev/null";
+    let args = [
+        "run",
+        "--case",
+        "sage.utils/sha256/the-example",
+        "--jobs",
+        "1",
+        "--format",
+        format,
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    let said = proofmark_in(folder.path(), &args, &[("GITHUB_ACTIONS", "true")]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.out.contains("add-mask"), "it is told: {}", said.out);
+    let command = |line: &&str| line.trim_start().starts_with("::") || line.contains("##[");
+    assert_eq!(said.out.lines().find(command), None, "{}", said.out);
+    let ours = |line: &&str| line.starts_with("::error ");
+    assert_eq!(said.err.lines().filter(|line| !ours(line)).find(command), None, "{}", said.err);
+    match format {
+        "json" => drop(serde_json::from_str::<Value>(&said.out).unwrap()),
+        "junit" => drop(roxmltree::Document::parse(&said.out).unwrap()),
+        _ => {}
+    }
+}
+
+/// Nothing but text in a log, whatever a subject prints.
+#[test]
+fn a_log_has_no_control_characters() {
+    let folder = TempDir::new().unwrap();
+    let script =
+        r"printf '\033[31mred\007\r over\n' >&2; printf '\033]0;title\007\n'; cat >/dev/null";
+    let args =
+        ["run", "--case", "sage.utils/sha256/the-example", "--jobs", "1", "--", "sh", "-c", script];
+    let said = proofmark_in(folder.path(), &args, &[]);
+    assert!(said.out.contains(r"\u001b[31mred\u0007"), "{}", said.out);
+    for text in [&said.out, &said.err] {
+        assert!(!text.contains(|letter: char| letter.is_control() && letter != '\n'), "{text:?}");
+    }
+}
+
+fn schema() -> jsonschema::Validator {
+    let said = proofmark_in(Path::new("."), &["schema", "report"], &[]);
+    assert_eq!(said.code, Some(0));
+    jsonschema::draft202012::new(&serde_json::from_str(&said.out).unwrap()).unwrap()
+}
+
+/// Reports of real runs, in which subjects fail in many ways, are what the schema says.
+#[test]
+fn real_reports_fit_the_schema() {
+    let schema = schema();
+    let check = |args: &[&str]| {
+        let said = proofmark_in(Path::new("."), args, &[]);
+        let report: Value =
+            serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{args:?}: {}", said.err));
+        let faults: Vec<String> = schema
+            .iter_errors(&report)
+            .map(|fault| format!("{}: {fault}", fault.instance_path()))
+            .collect();
+        assert!(faults.is_empty(), "{args:?}: {faults:#?}");
+    };
+    check(&["certify", "--law-cases", "2", "--format", "json", "reference"]);
+    check(&[
+        "certify",
+        "--law-cases",
+        "5",
+        "--format",
+        "json",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        "tail-from-the-head",
+    ]);
+    for adversary in [
+        "exits-on-call",
+        "garbage-on-call",
+        "answers-twice",
+        "implements-nothing",
+        "no-reply",
+        "floods-stderr",
+        "accepts-with-an-object",
+        "rejects-with-everything",
+        "leaves-its-group",
+        "never-greets",
+    ] {
+        let how = [
+            "run",
+            "--case",
+            "sage.utils/sha256/the-*",
+            "--jobs",
+            "1",
+            "--format",
+            "json",
+            "--timeout",
+            "500",
+            "--start-timeout",
+            "500",
+        ];
+        check(&[&how[..], &["--", PROOFMARK, "subject", "--adversary", adversary]].concat());
+    }
+    check(&few(&["--format", "json"], &["--", "true"]));
+}
+
+/// An interrupted run leaves its reports too.
+#[test]
+fn an_interrupted_run_leaves_its_reports() {
+    let folder = TempDir::new().unwrap();
+    // The subject itself interrupts the harness, once it was greeted.
+    let script = "read hello; kill -INT $PPID; read more";
+    let said = proofmark_in(
+        folder.path(),
+        &few(
+            &["--jobs", "1", "--report", "json=a.json", "--report", "tap=a.tap"],
+            &["--", "sh", "-c", script],
+        ),
+        &[],
+    );
+    assert_eq!(said.code, Some(2), "{}", said.out);
+    assert!(said.err.contains("interrupted"), "{}", said.err);
+    let report: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("a.json")).unwrap()).unwrap();
+    assert_eq!(report["interrupted"], true);
+    assert!(schema().is_valid(&report));
+    assert!(
+        fs::read_to_string(folder.path().join("a.tap")).unwrap().contains("\nBail out! "),
+        "a run that did not end"
+    );
+}

@@ -1,0 +1,147 @@
+//! What GitHub Actions reads: annotations, and output in which nobody else can give it commands.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::junit::message;
+use crate::report::Report;
+use crate::text::visible_line;
+
+/// GitHub shows so many of each kind in a step, and drops the rest without a word.
+const MOST: usize = 10;
+
+struct Annotation {
+    file: Option<(String, String)>,
+    title: String,
+    told: String,
+}
+
+/// Writes an annotation for each fault and each broken requirement: `::error title=…::…`. What does
+/// not decide is a notice. `is_file` says whether a path leads to a file from the working directory.
+pub fn annotate(
+    out: &mut dyn Write,
+    report: &Report<'_>,
+    is_file: impl Fn(&Path) -> bool,
+) -> io::Result<()> {
+    let mut errors: Vec<Annotation> = Vec::new();
+    let plain = |title: &str, told: &str| Annotation {
+        file: None,
+        title: title.to_owned(),
+        told: visible_line(told).into_owned(),
+    };
+    for fault in &report.outcome.faults {
+        errors.push(plain(&format!("fault: {}", fault.code()), &fault.to_string()));
+    }
+    if report.outcome.interrupted {
+        errors.push(plain("interrupted", "the run was interrupted; nothing is certified"));
+    }
+    errors.extend(report.silent_reason().map(|reason| plain("does not hold", &reason)));
+    errors.extend(of_failures(report, true, &is_file));
+    write_capped(out, "error", &errors)?;
+    let notices: Vec<Annotation> = of_failures(report, false, &is_file).collect();
+    write_capped(out, "notice", &notices)
+}
+
+/// One for each requirement that failing cases show first, with the first of them.
+fn of_failures<'a>(
+    report: &'a Report<'_>,
+    counting: bool,
+    is_file: &'a impl Fn(&Path) -> bool,
+) -> impl Iterator<Item = Annotation> {
+    let mut groups: BTreeMap<&str, Vec<(&str, &proofmark_suite::verdict::Failure)>> =
+        BTreeMap::new();
+    for (name, failure) in report.failures().filter(|(name, _)| report.counts(name) == counting) {
+        let id = report.shown_by(name).next().map_or("", |requirement| &requirement.id);
+        groups.entry(id).or_default().push((name, failure));
+    }
+    groups.into_iter().map(move |(id, failures)| {
+        let (name, failure) = failures[0];
+        let more = match failures.len() {
+            1 => String::new(),
+            count => format!(" (and {} more that show {id})", count - 1),
+        };
+        let told = message(report, name, failure);
+        let command = report.rerun.command(name);
+        Annotation {
+            file: place(report, &failure.at, is_file),
+            title: format!("{id} {name}").trim_start().to_owned(),
+            told: format!("{told}{more}\nrun it alone: {}", visible_line(&command)),
+        }
+    })
+}
+
+/// File and line of `fixtures/…:12`, if the reader has that file.
+fn place(
+    report: &Report<'_>,
+    at: &str,
+    is_file: &impl Fn(&Path) -> bool,
+) -> Option<(String, String)> {
+    let (file, line) = at.rsplit_once(':')?;
+    line.parse::<usize>().ok()?;
+    let path = Path::new(report.folder.unwrap_or(".")).join(file);
+    let path = path.strip_prefix(".").unwrap_or(&path);
+    (path.is_relative() && is_file(path))
+        .then(|| (path.to_string_lossy().into_owned(), line.to_owned()))
+}
+
+fn write_capped(out: &mut dyn Write, kind: &str, all: &[Annotation]) -> io::Result<()> {
+    let shown = if all.len() > MOST { MOST - 1 } else { all.len() };
+    for Annotation { file, title, told } in &all[..shown] {
+        let mut properties = String::new();
+        if let Some((file, line)) = file {
+            properties = format!("file={},line={line},", property(file));
+        }
+        writeln!(out, "::{kind} {properties}title={}::{}", property(title), data(told))?;
+    }
+    let rest = all.len() - shown;
+    if rest > 0 {
+        writeln!(out, "::{kind} title=and {rest} more::{rest} more; the report has them all")?;
+    }
+    Ok(())
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Text in which the runner finds no command, whoever wrote it: it looks for `::` at the beginning of
+/// a line, after white space, and for `##[` anywhere.
+pub fn without_commands(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive(['\n', '\r']) {
+        let start = line.len() - line.trim_start().len();
+        match line[start..].strip_prefix("::") {
+            Some(rest) => {
+                safe.push_str(&line[..start]);
+                safe.push_str(": :");
+                safe.push_str(rest);
+            }
+            None => safe.push_str(line),
+        }
+    }
+    safe.replace("##[", "## [")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_is_escaped() {
+        assert_eq!(data("50%\r\n::x, y"), "50%25%0D%0A::x, y");
+        assert_eq!(property("a:b,c%"), "a%3Ab%2Cc%25");
+    }
+
+    #[test]
+    fn nobody_else_gives_commands() {
+        assert_eq!(
+            without_commands("::a::\n  ::stop-commands::x\r::b\nx ::c ##[error]\n"),
+            ": :a::\n  : :stop-commands::x\r: :b\nx ::c ## [error]\n"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! What every report reads: a run, judged.
+
+use std::time::Duration;
+
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::Requirement;
+use proofmark_suite::verdict::{CaseResult, ContractResult, Failure, RunOutcome, Verdict};
+
+use crate::failure::Rerun;
+use crate::text::counted;
+
+/// What the run was for, and so which failures count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// Every selected case passes.
+    Run,
+    /// Every claimed contract is certified: what shows nothing that decides cannot fail it.
+    Certify,
+}
+
+/// A run on its way to its readers.
+#[derive(Debug)]
+pub struct Report<'a> {
+    pub suite: &'a Suite,
+    /// The folder of the suite as the user named it; none for the one inside this program.
+    pub folder: Option<&'a str>,
+    pub outcome: &'a RunOutcome,
+    pub contracts: &'a [ContractResult<'a>],
+    pub aim: Aim,
+    /// What the exit code says.
+    pub holds: bool,
+    pub elapsed: Duration,
+    pub rerun: &'a Rerun,
+}
+
+/// How a contract came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Certified,
+    NotCertified,
+    NotClaimed,
+}
+
+/// How many cases came to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub passed: usize,
+    pub failed: usize,
+    /// Of the failed ones, those that show nothing that decides.
+    pub differing: usize,
+    /// Those that failed and were known to, which are not among the failed.
+    pub known: usize,
+    pub idle: usize,
+}
+
+impl<'a> Report<'a> {
+    pub fn standing(&self, contract: &ContractResult<'_>) -> Standing {
+        match (contract.claimed, contract.certified) {
+            (_, true) => Standing::Certified,
+            (false, false) if self.outcome.subject.is_some() => Standing::NotClaimed,
+            _ => Standing::NotCertified,
+        }
+    }
+
+    /// Whether a failure of this case counts against what the run was for.
+    pub fn counts(&self, case: &str) -> bool {
+        let all = self.aim == Aim::Run || self.outcome.listed;
+        all || self.suite.case(case).is_none_or(|case| self.suite.decides(case))
+    }
+
+    /// The failures that nobody knew of.
+    pub fn failures(&self) -> impl Iterator<Item = (&'a str, &'a Failure)> {
+        let results: &'a [CaseResult] = &self.outcome.results;
+        let surprising = results.iter().filter(|result| result.known.is_none());
+        surprising.filter_map(|result| match &result.verdict {
+            Verdict::Failed { failure } => Some((result.case.as_str(), &**failure)),
+            Verdict::Passed | Verdict::NotExercised { .. } => None,
+        })
+    }
+
+    /// The requirements that a case shows.
+    pub fn shown_by(&self, case: &str) -> impl Iterator<Item = &'a Requirement> {
+        let suite = self.suite;
+        let ids = suite.case(case).map_or(&[][..], |case| &case.shows);
+        ids.iter().filter_map(|id| suite.requirement(id).map(|(_, requirement)| requirement))
+    }
+
+    /// Counted over the cases of one contract, or of all.
+    pub fn totals(&self, contract: Option<&str>) -> Totals {
+        let mut totals = Totals::default();
+        for result in &self.outcome.results {
+            let case = self.suite.case(&result.case);
+            if contract.is_some() && case.map(|case| case.contract.as_str()) != contract {
+                continue;
+            }
+            match &result.verdict {
+                Verdict::Passed => totals.passed += 1,
+                Verdict::Failed { .. } if result.known.is_some() => totals.known += 1,
+                Verdict::Failed { .. } => {
+                    totals.failed += 1;
+                    totals.differing +=
+                        usize::from(!case.is_some_and(|case| self.suite.decides(case)));
+                }
+                Verdict::NotExercised { .. } => totals.idle += 1,
+            }
+        }
+        totals
+    }
+
+    /// Why it does not hold, if no case and no fault says so already: a report in which nothing is
+    /// red must not come out of a run that ends with 1.
+    pub fn silent_reason(&self) -> Option<String> {
+        let told = self.failures().any(|(case, _)| self.counts(case))
+            || !self.outcome.faults.is_empty()
+            || self.outcome.interrupted;
+        if self.holds || told {
+            return None;
+        }
+        let mut reasons = Vec::new();
+        for unknown in self.outcome.unknown_contracts(self.suite) {
+            reasons.push(format!("the subject claims `{unknown}`, which this suite does not have"));
+        }
+        reasons
+            .extend(self.outcome.known_problems.iter().map(|it| format!("known failures, {it}")));
+        reasons.extend(self.outcome.unkept.iter().cloned());
+        let idle = self.totals(None).idle;
+        if idle > 0 {
+            reasons.push(format!("{} not exercised", counted(idle, "case")));
+        }
+        for contract in self.contracts.iter().filter(|one| one.claimed && !one.certified) {
+            if self.aim == Aim::Certify {
+                let (holding, all) = contract.deciding();
+                let id = &contract.contract.id;
+                reasons.push(format!("`{id}` is not certified: {holding} of {all} musts hold"));
+            }
+        }
+        if self.aim == Aim::Certify && self.contracts.iter().all(|contract| !contract.claimed) {
+            reasons.push("the subject claims none of these contracts".to_owned());
+        }
+        Some(format!("it does not hold: {}", reasons.join("; ")))
+    }
+}
