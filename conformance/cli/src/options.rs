@@ -214,6 +214,7 @@ pub(crate) struct SuiteChoice {
     pub(crate) suite: Option<PathBuf>,
 }
 
+/// How something is told that is no run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Human,

@@ -10,6 +10,8 @@ use crate::exit::{Exit, Failed};
 const SCHEMAS: &[(&str, &str)] = &[
     ("report", proofmark_report::json::SCHEMA),
     ("manifest", include_str!("../schemas/manifest.schema.json")),
+    ("fixture", include_str!("../../suite/schemas/fixture.schema.json")),
+    ("ledger", include_str!("../../suite/schemas/ledger.schema.json")),
 ];
 
 /// Print the JSON Schema of a file format.

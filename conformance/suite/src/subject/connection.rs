@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use proofmark_fakes::host::Host;
-use proofmark_protocol::message::{Event, FakeCall, push_error, push_request, push_result};
+use proofmark_protocol::message::{FakeCall, push_error, push_request, push_result};
 use proofmark_protocol::{
     Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
 };
@@ -21,14 +21,12 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::process::{Process, StartError};
+use super::stream::Streams;
 use super::{Fault, Patience, SubjectCommand};
 use crate::transcript::deep;
 
 /// So many calls of fakes may be made in a session.
 const MOST_ASKS: usize = 1_000;
-/// So many items may come in the stream of one call, and so many bytes in their lines.
-const MOST_EVENTS: usize = 100_000;
-const MOST_EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
@@ -61,20 +59,12 @@ pub(crate) struct Connection {
     patience: Patience,
 }
 
-/// What has come of one call's stream.
-struct Stream {
-    session: String,
-    items: Vec<Value>,
-    bytes: usize,
-}
-
 struct Shared {
     out: RefCell<Vec<u8>>,
     filled: Notify,
     next_id: Cell<i64>,
     waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
-    /// Of the calls under way: what has come of their streams.
-    streams: RefCell<HashMap<i64, Stream>>,
+    streams: RefCell<Streams>,
     /// A session made more calls of fakes than anybody can want.
     flooded: Cell<bool>,
     /// Requests whose answers came too late for anybody to wait for.
@@ -222,13 +212,12 @@ impl Connection {
         args: &Value,
     ) -> Result<(Answer, Vec<Value>), Fault> {
         let id = self.new_id();
-        let stream = Stream { session: session.to_owned(), items: Vec::new(), bytes: 0 };
-        self.shared.streams.borrow_mut().insert(id, stream);
+        self.shared.streams.borrow_mut().open(id, session);
         // Borrowed, so that large arguments are written once and never copied.
         let params = CallRef { session, operation, args };
         let answer = self.send(id, operation, "call", &params, self.patience.call).await;
-        let stream = self.shared.streams.borrow_mut().remove(&id);
-        answer.map(|answer| (answer, stream.map(|stream| stream.items).unwrap_or_default()))
+        let items = self.shared.streams.borrow_mut().close(id);
+        answer.map(|answer| (answer, items))
     }
 
     pub(crate) fn attach(&self, session: &str, host: Rc<SessionHost>) {
@@ -377,7 +366,8 @@ impl Shared {
             Incoming::Answer { id, outcome } => self.answered(id, outcome),
             Incoming::Request { id, method, params } => self.asked(&id, &method, params),
             Incoming::Notification { method, params } if method == "event" => {
-                self.streamed(params, line.len())
+                let abandoned = |call: i64| self.abandoned.borrow().contains(&call);
+                self.streams.borrow_mut().take(params, line.len(), abandoned)
             }
             // Unknown ones may come from a newer subject.
             Incoming::Notification { .. } => Ok(()),
@@ -405,37 +395,6 @@ impl Shared {
             }
             None => Err(Fault::UnknownId { id: number.to_string() }),
         }
-    }
-
-    /// An item of a call's stream. It comes before the call's answer and names the call's session.
-    fn streamed(&self, params: Value, bytes: usize) -> Result<(), Fault> {
-        let bad = |told: String| Fault::BadAnswer { to: "event".to_owned(), told };
-        let event: Event =
-            serde_json::from_value(params).map_err(|fault| bad(fault.to_string()))?;
-        let Id::Number(call) = event.call else {
-            return Err(bad(format!(
-                "`call` is {:?}, but the harness's ids are integers",
-                event.call
-            )));
-        };
-        let mut streams = self.streams.borrow_mut();
-        let Some(stream) = streams.get_mut(&call) else {
-            // Nobody waits for that call any more.
-            return match self.abandoned.borrow().contains(&call) {
-                true => Ok(()),
-                false => Err(bad(format!("it belongs to call {call}, which is not under way"))),
-            };
-        };
-        if stream.session != event.session {
-            return Err(bad(format!(
-                "it names session `{}`, but call {call} is of session `{}`",
-                event.session, stream.session
-            )));
-        }
-        stream.items.push(event.item);
-        stream.bytes += bytes;
-        let flooded = stream.items.len() > MOST_EVENTS || stream.bytes > MOST_EVENT_BYTES;
-        if flooded { Err(Fault::Flooded) } else { Ok(()) }
     }
 
     /// The subject calls a fake.

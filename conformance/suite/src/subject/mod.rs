@@ -4,6 +4,7 @@ pub(crate) mod connection;
 mod fault;
 pub(crate) mod orphans;
 pub(crate) mod process;
+mod stream;
 
 pub use fault::Fault;
 pub use orphans::Orphans;

@@ -1,0 +1,68 @@
+//! The items that calls stream before they are answered.
+
+use std::collections::HashMap;
+
+use proofmark_protocol::Id;
+use proofmark_protocol::message::Event;
+use serde_json::Value;
+
+use super::Fault;
+
+/// So many items may come in the stream of one call, and so many bytes in their lines.
+const MOST_ITEMS: usize = 100_000;
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// Of the calls under way: what has come of their streams.
+#[derive(Default)]
+pub(super) struct Streams(HashMap<i64, Stream>);
+
+struct Stream {
+    session: String,
+    items: Vec<Value>,
+    bytes: usize,
+}
+
+impl Streams {
+    pub(super) fn open(&mut self, call: i64, session: &str) {
+        let stream = Stream { session: session.to_owned(), items: Vec::new(), bytes: 0 };
+        self.0.insert(call, stream);
+    }
+
+    /// What has come, in order.
+    pub(super) fn close(&mut self, call: i64) -> Vec<Value> {
+        self.0.remove(&call).map(|stream| stream.items).unwrap_or_default()
+    }
+
+    /// An item of a call's stream. It comes before the call's answer and names the call's session.
+    pub(super) fn take(
+        &mut self,
+        params: Value,
+        bytes: usize,
+        abandoned: impl Fn(i64) -> bool,
+    ) -> Result<(), Fault> {
+        let bad = |told: String| Fault::BadAnswer { to: "event".to_owned(), told };
+        let event: Event =
+            serde_json::from_value(params).map_err(|fault| bad(fault.to_string()))?;
+        let Id::Number(call) = event.call else {
+            let told = format!("`call` is {:?}, but the harness's ids are integers", event.call);
+            return Err(bad(told));
+        };
+        let Some(stream) = self.0.get_mut(&call) else {
+            return match abandoned(call) {
+                // Nobody waits for that call any more.
+                true => Ok(()),
+                false => Err(bad(format!("it belongs to call {call}, which is not under way"))),
+            };
+        };
+        if stream.session != event.session {
+            return Err(bad(format!(
+                "it names session `{}`, but call {call} is of session `{}`",
+                event.session, stream.session
+            )));
+        }
+        stream.items.push(event.item);
+        stream.bytes += bytes;
+        let flooded = stream.items.len() > MOST_ITEMS || stream.bytes > MOST_BYTES;
+        if flooded { Err(Fault::Flooded) } else { Ok(()) }
+    }
+}
