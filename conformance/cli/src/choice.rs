@@ -16,8 +16,8 @@ pub(crate) struct SubjectChoice {
     /// The built-in subject.
     #[arg(value_name = "SUBJECT")]
     built_in: Option<BuiltIn>,
-    /// The manifest that says how the subject is started [default: `proofmark.toml`, if it is here and
-    /// no subject is named].
+    /// The manifest that says how the subject is started. `run`, `certify` and `doctor` read
+    /// `proofmark.toml` by themselves, if it is here and no subject is named.
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
     /// The command that starts a subject's adapter.
@@ -50,11 +50,18 @@ pub(crate) struct Subject {
 impl SubjectChoice {
     /// Whether anything was said, on the command line or in a manifest that is here.
     pub(crate) fn is_given(&self) -> bool {
-        self.built_in.is_some() || !self.command.is_empty() || self.manifest_path().is_some()
+        self.is_named() || self.manifest_path().is_some()
     }
 
+    /// Whether the command line names a subject. Commands that are not about the subject that is here
+    /// go by this alone.
+    pub(crate) fn is_named(&self) -> bool {
+        self.built_in.is_some() || !self.command.is_empty() || self.manifest.is_some()
+    }
+
+    /// Whether the command line leaves the reference to be driven.
     pub(crate) fn is_reference(&self) -> bool {
-        self.command.is_empty() && self.manifest_path().is_none()
+        self.command.is_empty() && self.manifest.is_none()
     }
 
     fn manifest_path(&self) -> Option<&Path> {
@@ -63,9 +70,9 @@ impl SubjectChoice {
         self.manifest.as_deref().or_else(|| (unnamed && here.exists()).then_some(here))
     }
 
-    /// The one command that starts it, where only one can be used.
+    /// The one command that starts the named subject, or else the reference, where only one can be used.
     pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
-        let subject = self.resolve()?;
+        let subject = if self.is_named() { self.resolve()? } else { Self::reference()? };
         match (subject.command, subject.of_contract.is_empty()) {
             (Some(command), true) => Ok(command),
             _ => Err(Failed::Usage("this needs one command for all contracts, and the manifest has several; give it after `--`".to_owned())),
@@ -97,17 +104,21 @@ impl SubjectChoice {
         }
         match self.manifest_path() {
             Some(path) => self.of_manifest(path),
-            None => Ok(Subject {
-                words: "reference".to_owned(),
-                command: Some(SubjectCommand {
-                    program: this_program()?.into(),
-                    args: vec!["subject".into()],
-                    shown: "proofmark subject".to_owned(),
-                    ..SubjectCommand::default()
-                }),
-                ..Subject::default()
-            }),
+            None => Self::reference(),
         }
+    }
+
+    fn reference() -> Result<Subject, Failed> {
+        Ok(Subject {
+            words: "reference".to_owned(),
+            command: Some(SubjectCommand {
+                program: this_program()?.into(),
+                args: vec!["subject".into()],
+                shown: "proofmark subject".to_owned(),
+                ..SubjectCommand::default()
+            }),
+            ..Subject::default()
+        })
     }
 
     fn of_manifest(&self, path: &Path) -> Result<Subject, Failed> {
