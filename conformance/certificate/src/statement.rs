@@ -61,9 +61,6 @@ pub struct Predicate {
     pub contracts: Vec<Contract>,
     /// What the subject did that no case is to blame for.
     pub faults: Vec<String>,
-    /// Cases that were known to fail, if the owner keeps a list of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub known_failures: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,7 +139,6 @@ pub struct Terms {
     pub artifacts: Vec<Named>,
     /// Contracts that were asked for; none means all.
     pub asked: Vec<String>,
-    pub known_failures: Option<Vec<String>>,
 }
 
 /// Why there is no statement.
@@ -237,7 +233,6 @@ impl Statement {
             transcript: Named { name: TRANSCRIPT.to_owned(), digest },
             contracts: judged.iter().map(contract).collect(),
             faults: outcome.faults.iter().map(ToString::to_string).collect(),
-            known_failures: terms.known_failures.clone(),
         };
         let predicate_type = if certified { CERTIFICATE } else { REFUSAL }.to_owned();
         Ok(Self { kind: STATEMENT.to_owned(), subject, predicate_type, predicate })
@@ -249,7 +244,6 @@ impl Statement {
         Terms {
             artifacts: if named { self.subject.clone() } else { Vec::new() },
             asked: self.predicate.asked.clone(),
-            known_failures: self.predicate.known_failures.clone(),
         }
     }
 

@@ -68,7 +68,7 @@ impl Issue {
         let mut asked = asked.to_vec();
         asked.sort();
         asked.dedup();
-        let terms = Terms { artifacts, asked, known_failures: None };
+        let terms = Terms { artifacts, asked };
         let ready = Ready { folder: folder.clone(), key, terms, force: self.force };
         ready.look()?;
         Ok(Some(ready))

@@ -2,6 +2,7 @@
 
 mod canonical;
 mod chronicle;
+mod gate;
 mod protocol;
 mod seeds;
 mod suite;
@@ -18,7 +19,7 @@ pub struct Target {
     pub seeds: fn(&Path) -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "message", check: protocol::message, seeds: seeds::messages },
     Target { name: "lines", check: protocol::lines, seeds: seeds::lines },
     Target { name: "adapter", check: protocol::adapter, seeds: seeds::conversations },
@@ -27,6 +28,9 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "feature", check: suite::feature, seeds: seeds::features },
     Target { name: "canonical", check: canonical::canonical, seeds: seeds::values },
     Target { name: "chronicle", check: chronicle::chronicle, seeds: seeds::chronicles },
+    Target { name: "record", check: gate::record, seeds: gate::records },
+    Target { name: "certificate", check: gate::certificate, seeds: gate::certificates },
+    Target { name: "known", check: gate::known, seeds: gate::lists },
 ];
 
 /// For a fuzz target, which knows its own name.
