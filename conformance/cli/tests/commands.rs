@@ -171,7 +171,7 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 
 #[rstest]
 #[case(&["certify"], "say what to certify")]
-#[case(&["certify", "reference", "--", "node"], "either `reference` or a command")]
+#[case(&["certify", "reference", "--", "node"], "give one of `reference`, `--manifest FILE` and a command")]
 #[case(&["run", "--case", "no/such/*"], "no case matches `no/such/*`")]
 #[case(&["run", "--case", "sage.utils/sha256/the-exmaple"], "did you mean `sage.utils/sha256/the-example`?")]
 #[case(&["run", "--case", "a[", "reference"], "`a[` is not a glob")]

@@ -69,11 +69,14 @@ pub(crate) fn differs(
     first
 }
 
+/// With keys in order, as what came is told: the two are read one below the other.
 pub(crate) fn expectation(expect: &[Outcome]) -> Value {
-    match expect {
+    let mut expected = match expect {
         [only] => only.to_value(),
         several => json!({"either": several.iter().map(Outcome::to_value).collect::<Vec<_>>()}),
-    }
+    };
+    expected.sort_all_objects();
+    expected
 }
 
 /// What one list of side effects of a call should have been, what it was, and where the two part.

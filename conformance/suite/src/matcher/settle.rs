@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Node, Pattern};
+use super::{Comparison, Node, Pattern};
+use crate::saved::Saved;
 
 impl Pattern {
     /// Blanks what is free and puts into one order what has none. A value that fits goes on to fit.
@@ -28,13 +29,38 @@ fn settle(node: &Node, value: &mut Value) {
         (Node::Array(nodes), Value::Array(items)) => {
             nodes.iter().zip(items).for_each(|(node, item)| settle(node, item));
         }
-        (Node::Unordered(_) | Node::Contains(_), Value::Array(items)) => {
-            items.iter_mut().for_each(Value::sort_all_objects);
-            items.sort_by_cached_key(Value::to_string);
+        (Node::Unordered(_), Value::Array(items)) => sort(items),
+        (Node::Contains(nodes), Value::Array(items)) => {
+            sort(items);
+            witnesses(nodes, items);
+        }
+        (Node::StartsWith(nodes), Value::Array(items)) => {
+            items.truncate(nodes.len());
+            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item));
         }
         // What else is written is compared, or not known to be free.
         _ => {}
     }
+}
+
+fn sort(items: &mut [Value]) {
+    items.iter_mut().for_each(Value::sort_all_objects);
+    items.sort_by_cached_key(Value::to_string);
+}
+
+/// Keeps one item for each that must be there. What else is there is free.
+fn witnesses(nodes: &[Node], items: &mut Vec<Value>) {
+    let saved = Saved::default();
+    let fits = |node: &Node, item: &Value| {
+        Comparison { saved: &saved }.differ(node, item, &mut String::from("$")).is_none()
+    };
+    let mut kept = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Some(place) = items.iter().position(|item| fits(node, item)) else { return };
+        kept.push(items.remove(place));
+    }
+    sort(&mut kept);
+    *items = kept;
 }
 
 /// The plainest value of the same kind.
@@ -64,16 +90,18 @@ mod tests {
             "more": { "$open": { "code": "E" } },
             "n": { "$optional": { "$any": "number" } },
             "exact": [{ "a": 1 }, { "$any": "boolean" }],
+            "some": { "$contains": [3, 2] },
+            "head": { "$startsWith": [1] },
         }))
         .unwrap();
         let mut value = json!({
             "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
-            "exact": [{ "a": 1 }, true],
+            "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7],
         });
         pattern.settle(&mut value);
         let settled = json!({
             "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" }, "n": 0,
-            "exact": [{ "a": 1 }, false],
+            "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1],
         });
         assert_eq!(value, settled);
         assert_eq!(pattern.difference(&value), None, "it goes on to fit");

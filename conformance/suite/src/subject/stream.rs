@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Fault;
 
 /// So many items may come in the stream of one call, and so many bytes in their lines.
-const MOST_ITEMS: usize = 100_000;
+const MOST_ITEMS: usize = 20_000;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// Of the calls under way: what has come of their streams.
