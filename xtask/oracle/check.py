@@ -27,8 +27,8 @@ KEYS = {
     "file": {"contract", "topic", "cases"},
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
-    "call": {"call", "args", "process", "session", "as", "returns", "fails", "either", "asks"},
-    "ledger": {"contract", "title", "text", "prefix", "workspace", "operations", "hooks", "requirement"},
+    "call": {"call", "args", "process", "session", "as", "returns", "fails", "either", "asks", "streams"},
+    "ledger": {"contract", "title", "text", "prefix", "workspace", "operations", "hooks", "sections", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded"},
     "file form": {"text", "hex", "folder", "symlink"},
     "left form": {"text", "ndjson", "prefix"},
@@ -266,7 +266,7 @@ def check_step(report, where, step, ledger, needs):
     if not isinstance(step.get("args"), dict):
         report.fault(where, f"`{call}` has no args")
     for outcome in [step] + step.get("either", []):
-        check_matchers(report, where, [outcome.get("returns"), outcome.get("fails"), outcome.get("asks")])
+        check_matchers(report, where, [outcome.get("returns"), outcome.get("fails"), outcome.get("asks"), outcome.get("streams")])
         if "fails" in outcome and "code" not in outcome["fails"]:
             report.fault(where, f"`{call}` fails without a code")
 

@@ -53,6 +53,8 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::hostile("event-elsewhere", "streams an item in another session", event_elsewhere),
     Adversary::null("no-reply", "answers `call` with a bare value", no_reply),
+    Adversary::null("no-message", "fails with errors that have no message", no_message),
+    Adversary::null("value-and-error", "answers with a value and an error", value_and_error),
     Adversary::null(
         "implements-nothing",
         "claims all and answers `call` with -32601",
@@ -286,6 +288,24 @@ fn event_elsewhere(claims: &Claims) -> io::Result<()> {
 fn no_reply(claims: &Claims) -> io::Result<()> {
     serve(claims, |id, _, answer| {
         push_result(answer, id, &json!("just a value"));
+        Ok(Then::GoOn)
+    })
+}
+
+fn no_message(claims: &Claims) -> io::Result<()> {
+    serve(claims, |id, _, answer| {
+        push_result(
+            answer,
+            id,
+            &json!({ "error": { "code": "EVALIDATION", "details": [{ "field": "path", "reason": "no" }] } }),
+        );
+        Ok(Then::GoOn)
+    })
+}
+
+fn value_and_error(claims: &Claims) -> io::Result<()> {
+    serve(claims, |id, _, answer| {
+        push_result(answer, id, &json!({ "value": null, "error": null }));
         Ok(Then::GoOn)
     })
 }

@@ -61,6 +61,9 @@ pub struct Predicate {
     pub contracts: Vec<Contract>,
     /// What the subject did that no case is to blame for.
     pub faults: Vec<String>,
+    /// What the subject's manifest promises and the subject itself does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unkept: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -179,6 +182,7 @@ pub fn holds(
     let mut counted = contracts.iter().filter(|contract| contract.claimed || asked).peekable();
     let unknown = !asked && !outcome.unknown_contracts(suite).is_empty();
     !outcome.interrupted
+        && outcome.unkept.is_empty()
         && !unknown
         && counted.peek().is_some()
         && counted.all(|contract| contract.certified)
@@ -233,6 +237,7 @@ impl Statement {
             transcript: Named { name: TRANSCRIPT.to_owned(), digest },
             contracts: judged.iter().map(contract).collect(),
             faults: outcome.faults.iter().map(ToString::to_string).collect(),
+            unkept: outcome.unkept.clone(),
         };
         let predicate_type = if certified { CERTIFICATE } else { REFUSAL }.to_owned();
         Ok(Self { kind: STATEMENT.to_owned(), subject, predicate_type, predicate })
@@ -279,6 +284,20 @@ impl Statement {
                 return Err(StatementError::Form { fault });
             }
         }
+        let hex = |digest: &Digest| {
+            digest.sha256.len() == 64
+                && digest.sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let named = statement.subject.iter().chain([&predicate.transcript]);
+        if !named.map(|one| &one.digest).chain([&predicate.suite.digest]).all(hex) {
+            return wrong("a SHA-256 is 64 hex digits in lower case");
+        }
+        if !predicate.asked.is_sorted_by(|a, b| a < b) {
+            return wrong("what was asked for is sorted, and each once");
+        }
+        if certified && !predicate.unkept.is_empty() {
+            return wrong("it is a certificate, but the manifest's promises are not kept");
+        }
         let mut claimed = predicate.contracts.iter().filter(|one| one.claimed).peekable();
         if certified && (claimed.peek().is_none() || !claimed.all(|one| one.certified)) {
             return wrong("it is a certificate, but not all that is claimed is certified");
@@ -287,11 +306,12 @@ impl Statement {
             return wrong("it is a certificate, but the run had faults");
         }
         let broken = |one: &&Requirement| {
-            one.level == "must" && one.basis == "contract" && one.verdict == "broken"
+            let decides = one.level == "must" && one.basis == "contract";
+            decides && !["holds", "excluded"].contains(&one.verdict.as_str())
         };
         let mut contracts = predicate.contracts.iter();
         if contracts.any(|one| one.certified && one.requirements.iter().any(|one| broken(&one))) {
-            return wrong("a contract is certified, and one of its promises is broken");
+            return wrong("a contract is certified, and one of its promises does not hold");
         }
         Ok(statement)
     }

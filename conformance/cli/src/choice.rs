@@ -67,7 +67,7 @@ impl SubjectChoice {
     fn manifest_path(&self) -> Option<&Path> {
         let here = Path::new(manifest::NAME);
         let unnamed = self.built_in.is_none() && self.command.is_empty();
-        self.manifest.as_deref().or_else(|| (unnamed && here.exists()).then_some(here))
+        self.manifest.as_deref().or_else(|| (unnamed && is_there(here)).then_some(here))
     }
 
     /// The one command that starts the named subject, or else the reference, where only one can be used.
@@ -103,7 +103,10 @@ impl SubjectChoice {
             });
         }
         match self.manifest_path() {
-            Some(path) => self.of_manifest(path),
+            Some(path) => {
+                let named = self.manifest.is_some();
+                of_manifest(path, named)
+            }
             None => Self::reference(),
         }
     }
@@ -120,54 +123,65 @@ impl SubjectChoice {
             ..Subject::default()
         })
     }
+}
 
-    fn of_manifest(&self, path: &Path) -> Result<Subject, Failed> {
-        let Manifest { subject, contract } = Manifest::read(path)?;
-        // A bare name has the empty path as its parent.
-        let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let beside = beside.unwrap_or(Path::new("."));
-        let directory = match &subject.directory {
-            Some(directory) => beside.join(directory),
-            None => beside.to_owned(),
-        };
-        if !directory.is_dir() {
-            let told = format!("`subject.directory` is no folder: `{}`", directory.display());
-            return Err(manifest::ManifestError::Malformed { path: path.to_owned(), told }.into());
-        }
-        let command = |words: &Vec<String>| -> Option<SubjectCommand> {
-            let (program, args) = words.split_first()?;
-            // The system looks for it before it goes to the folder.
-            let program = match program.contains('/') {
-                true => std::path::absolute(directory.join(program)).ok()?.into_os_string(),
-                false => program.into(),
-            };
-            Some(SubjectCommand {
-                program,
-                args: args.iter().map(Into::into).collect(),
-                shown: shown(words.iter().map(Into::into)),
-                environment: subject.environment.clone(),
-                directory: Some(directory.clone()),
-            })
-        };
-        let words = self
-            .manifest
-            .as_ref()
-            .map(|given| format!("--manifest {}", quoted(&given.to_string_lossy())));
-        Ok(Subject {
-            command: subject.command.as_ref().and_then(command),
-            of_contract: contract
-                .iter()
-                .filter_map(|(id, driven)| Some((id.clone(), command(driven.command.as_ref()?)?)))
-                .collect(),
-            words: words.unwrap_or_default(),
-            claims: subject.claims,
-            hooks: subject.hooks,
-            timeout: subject.timeout_ms,
-            start_timeout: subject.start_timeout_ms,
-            known_failures: subject.known_failures.map(|file| beside.join(file)),
-            suite: subject.suite.map(|folder| beside.join(folder)),
-        })
+/// What the manifest says that is named, or that is here; nothing where there is none.
+pub(crate) fn manifest_of(named: Option<&Path>) -> Result<Subject, Failed> {
+    let here = Path::new(manifest::NAME);
+    match named.or_else(|| is_there(here).then_some(here)) {
+        Some(path) => of_manifest(path, named.is_some()),
+        None => Ok(Subject::default()),
     }
+}
+
+fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
+    let Manifest { subject, contract } = Manifest::read(path)?;
+    // A bare name has the empty path as its parent.
+    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = beside.unwrap_or(Path::new("."));
+    let directory = match &subject.directory {
+        Some(directory) => beside.join(directory),
+        None => beside.to_owned(),
+    };
+    if !directory.is_dir() {
+        let told = format!("`subject.directory` is no folder: `{}`", directory.display());
+        return Err(manifest::ManifestError::Malformed { path: path.to_owned(), told }.into());
+    }
+    let command = |words: &Vec<String>| -> Option<SubjectCommand> {
+        let (program, args) = words.split_first()?;
+        // The system looks for it before it goes to the folder.
+        let program = match program.contains('/') {
+            true => std::path::absolute(directory.join(program)).ok()?.into_os_string(),
+            false => program.into(),
+        };
+        Some(SubjectCommand {
+            program,
+            args: args.iter().map(Into::into).collect(),
+            shown: shown(words.iter().map(Into::into)),
+            environment: subject.environment.clone(),
+            directory: Some(directory.clone()),
+        })
+    };
+    let words = named.then(|| format!("--manifest {}", quoted(&path.to_string_lossy())));
+    Ok(Subject {
+        command: subject.command.as_ref().and_then(command),
+        of_contract: contract
+            .iter()
+            .filter_map(|(id, driven)| Some((id.clone(), command(driven.command.as_ref()?)?)))
+            .collect(),
+        words: words.unwrap_or_default(),
+        claims: subject.claims,
+        hooks: subject.hooks,
+        timeout: subject.timeout_ms,
+        start_timeout: subject.start_timeout_ms,
+        known_failures: subject.known_failures.map(|file| beside.join(file)),
+        suite: subject.suite.map(|folder| beside.join(folder)),
+    })
+}
+
+/// A link that leads nowhere is there, too: whoever made it wants it read.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// A command as a user would type it.

@@ -10,6 +10,7 @@ use proofmark_suite::subject::{Orphans, Patience, StartError};
 use serde_json::json;
 
 use crate::choice::SubjectChoice;
+use crate::drive::NO_SUBJECT;
 use crate::exit::{Exit, Failed};
 use crate::options::SuiteChoice;
 
@@ -35,6 +36,9 @@ pub(crate) struct DoctorArgs {
 
 /// Holds when nothing must change.
 pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    if !args.subject.is_given() {
+        return Err(Failed::Usage(NO_SUBJECT.to_owned()));
+    }
     let subject = args.subject.resolve()?;
     let suite = args.suite.load_for(&subject)?;
     let limit = |given: Option<u64>, said: Option<u64>, usual| {

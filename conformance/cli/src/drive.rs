@@ -11,6 +11,7 @@ use proofmark_report::{Aim, Report, failures, summary};
 use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, Event, RunOptions, run as run_cases};
 use proofmark_suite::select::SelectError;
+use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::verdict::{CaseResult, ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
@@ -21,6 +22,9 @@ use crate::options::{Filters, How, RunFormat};
 use crate::outputs::{self, Kind, Prepared, with_reports};
 use crate::parts::{joined, parts, unkept};
 use crate::watch::{folders, watch};
+
+/// A run that nobody asked for of a subject that nobody named would pass for one of theirs.
+pub(crate) const NO_SUBJECT: &str = "say which subject: a command after `--`, such as `-- node my-adapter.mjs`; a `proofmark.toml` in this folder, or `--manifest FILE`; or `reference` for the built-in one";
 
 /// How much of the contracts a report shows.
 #[derive(PartialEq)]
@@ -44,6 +48,9 @@ pub(crate) fn drive(
     keep: Option<Keep<'_>>,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
+    if !subject.is_given() {
+        return Err(Failed::Usage(NO_SUBJECT.to_owned()));
+    }
     let subject = subject.resolve()?;
     if how.watch {
         return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
@@ -77,6 +84,7 @@ pub(crate) fn drive(
             cancel.cancel();
         }
     };
+    let ran: Vec<&SubjectCommand> = parts.iter().map(|part| part.command).collect();
     let mut outcomes = Vec::new();
     for part in parts {
         let cases = part.cases.clone();
@@ -92,7 +100,7 @@ pub(crate) fn drive(
     outcome.stopped = failed_fast;
     memory.keep(&outcome);
     let contracts = outcome.judge(&suite);
-    outcome.unkept = unkept(&subject, &outcome);
+    outcome.unkept = unkept(&subject, &ran, &outcome);
     let holds = !outcome.interrupted
         && outcome.known_problems.is_empty()
         && outcome.unkept.is_empty()
@@ -147,6 +155,8 @@ fn write_to_stdout(
         RunFormat::Human => write_human(to, report),
     }?;
     if github {
+        // Styles would hide where a line begins.
+        let text = anstream::adapter::strip_bytes(&text).into_vec();
         let text = String::from_utf8_lossy(&text);
         let safe = match format {
             // The same JSON: outside of a string there is no such thing.

@@ -42,8 +42,12 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     let suite = args.suite.load()?;
     Selection { contracts: args.contract.clone(), ..Selection::default() }.of(&suite)?;
     let name = name_of(&args.folder)?;
-    let files =
-        Template { name, contracts: contracts(&suite, &args.contract) }.files(args.language);
+    let suite_line = match &args.suite.suite {
+        Some(folder) => format!("suite = {}\n", toml::Value::from(way_to(&args.folder, folder)?)),
+        None => String::new(),
+    };
+    let contracts = contracts(&suite, &args.contract);
+    let files = Template { name, contracts, suite_line }.files(args.language);
     write_new(&args.folder, &files)?;
     for (path, _) in &files {
         writeln!(out, "made {}", args.folder.join(path).display())?;
@@ -69,6 +73,7 @@ fn name_of(folder: &Path) -> Result<String, Failed> {
             folder.display()
         ))
     };
+    let folder = std::path::absolute(folder).map_err(|_| unusable())?;
     let name = folder.file_name().ok_or_else(unusable)?.to_string_lossy().to_lowercase();
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -76,7 +81,23 @@ fn name_of(folder: &Path) -> Result<String, Failed> {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { Ok(name) } else { Err(unusable()) }
 }
 
-/// Writes all or nothing: what is there already is found out first.
+/// How to get from one folder to another; the first need not be there yet.
+fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
+    let lost = |path: &Path| {
+        let path = path.to_owned();
+        move |fault| Failed::Unreadable { path, fault }
+    };
+    let (from, to) =
+        (std::path::absolute(from).map_err(lost(from))?, to.canonicalize().map_err(lost(to))?);
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let mut way: Vec<String> = from.components().skip(shared).map(|_| "..".to_owned()).collect();
+    way.extend(
+        to.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned()),
+    );
+    Ok(way.join("/"))
+}
+
+/// Writes nothing where something is: what is there already is found out first.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
     let not_made = |path: &Path, fault| Failed::NotSaved { path: path.to_owned(), fault };
     for (path, _) in files {
@@ -102,6 +123,8 @@ pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
 struct Template<'a> {
     name: String,
     contracts: Vec<&'a Contract>,
+    /// The manifest's line about the suite, if it is not the built-in one.
+    suite_line: String,
 }
 
 impl Template<'_> {
@@ -125,7 +148,9 @@ impl Template<'_> {
             }
         };
         files.insert(0, adapter);
-        let manifest = include_str!("../templates/proofmark.toml").replace("{{command}}", command);
+        let manifest = include_str!("../templates/proofmark.toml")
+            .replace("{{command}}", command)
+            .replace("{{suite}}", &self.suite_line);
         let manifest = self.filled(&manifest.replace("{{limits}}", limits), "", ", ");
         files.insert(1, ("proofmark.toml".to_owned(), format!("{}\n", manifest.trim_end())));
         files

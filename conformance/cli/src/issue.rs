@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 
 use proofmark_certificate::dsse::Envelope;
 use proofmark_certificate::key::SecretKey;
-use proofmark_certificate::statement::{Digest, Named, Statement, TRANSCRIPT, Terms};
+use proofmark_certificate::statement::{
+    Digest, Named, Statement, StatementError, TRANSCRIPT, Terms,
+};
 use proofmark_suite::Suite;
 use proofmark_suite::record::Record;
+use proofmark_suite::verdict::RunOutcome;
 
 use crate::exit::Failed;
 use crate::keep;
@@ -93,9 +96,31 @@ impl Ready {
         keep::may_write(&at(ENVELOPE), self.force, |bytes| Envelope::parse(bytes).is_ok())
     }
 
-    /// Writes the transcript, the certificate and, with a key, the signed one. Says so on stderr.
-    pub(crate) fn issue(&self, suite: &Suite, record: &Record) -> Result<bool, Failed> {
-        let transcript = record.settled(suite).to_bytes();
+    /// An interrupted run has no certificate, and the one that may be there is not of this run.
+    pub(crate) fn tell_of_none(&self) {
+        let former = self.folder.join(CERTIFICATE);
+        let note =
+            if former.exists() { "; the one that is there is of an earlier run" } else { "" };
+        // With stderr gone, nothing was promised.
+        let _deaf = writeln!(
+            anstream::stderr(),
+            "no certificate was written, since the run did not come to its end{note}"
+        );
+    }
+
+    /// Writes the transcript, the certificate and, with a key, the signed one. Says so on stderr. What
+    /// they say must be what the run came to.
+    pub(crate) fn issue(
+        &self,
+        suite: &Suite,
+        outcome: &RunOutcome,
+        record: Record,
+    ) -> Result<(), Failed> {
+        let settled = record.settled(suite);
+        if !comes_out_alike(suite, outcome, &settled)? {
+            return Err(Failed::Disagrees);
+        }
+        let transcript = settled.to_bytes();
         let statement = Statement::of(suite, &transcript, &self.terms)?;
         let unsaved = |path: &Path| {
             let path = path.to_owned();
@@ -118,6 +143,17 @@ impl Ready {
         let what = if statement.is_certified() { "certificate" } else { "refusal (NOT certified)" };
         // With stderr gone, the files still are there.
         let _deaf = writeln!(anstream::stderr(), "wrote the {what} to {}", certificate.display());
-        Ok(statement.is_certified())
+        Ok(())
     }
+}
+
+/// Whether a record gives the verdicts of the run on every case. A certificate that says more than the
+/// run must not exist, not even for a moment.
+fn comes_out_alike(suite: &Suite, outcome: &RunOutcome, record: &Record) -> Result<bool, Failed> {
+    let again = record.rejudge(suite).map_err(StatementError::from)?;
+    let passed = |outcome: &RunOutcome| -> Vec<(String, bool)> {
+        let results = outcome.results.iter();
+        results.map(|result| (result.case.clone(), result.passed())).collect()
+    };
+    Ok(passed(outcome) == passed(&again))
 }

@@ -65,6 +65,13 @@ pub(crate) fn may_write(
     }
 }
 
+/// Makes the folder that a file is to be in, before a run that would be lost without it.
+pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failed> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let made = folder.map_or(Ok(()), fs::create_dir_all);
+    made.map_err(|fault| Failed::NotSaved { path: path.to_owned(), fault })
+}
+
 /// Whether bytes are a record, of whatever suite and version: one that a later run may replace.
 pub(crate) fn is_record(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{\"format\":\"proofmark-transcript/")

@@ -9,6 +9,9 @@ use serde::Deserialize;
 /// The file that is read when no subject is named.
 pub(crate) const NAME: &str = "proofmark.toml";
 
+/// No manifest that a person wrote is larger.
+const MOST_BYTES: u64 = 1024 * 1024;
+
 /// A subject and what is expected of it, so that `proofmark certify` needs no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -83,8 +86,13 @@ pub(crate) enum ManifestError {
 
 impl Manifest {
     pub(crate) fn read(path: &Path) -> Result<Self, ManifestError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|fault| ManifestError::Unreadable { path: path.to_owned(), fault })?;
+        let unreadable = |fault| ManifestError::Unreadable { path: path.to_owned(), fault };
+        let about = std::fs::metadata(path).map_err(unreadable)?;
+        if !about.is_file() || about.len() > MOST_BYTES {
+            let told = format!("it must be a file of at most {MOST_BYTES} bytes");
+            return Err(unreadable(std::io::Error::other(told)));
+        }
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
         let malformed = |told: String| ManifestError::Malformed { path: path.to_owned(), told };
         let manifest: Self = toml::from_str(&text)
             .map_err(|fault| malformed(fault.to_string().trim_end().to_owned()))?;
@@ -110,6 +118,12 @@ impl Manifest {
                 "nothing is started: give `subject.command`, or a `command` for each contract"
                     .to_owned(),
             );
+        }
+        let odd = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+        if let Some(name) = self.subject.environment.keys().find(odd) {
+            return Err(format!(
+                "`subject.environment` has the name {name:?}, which no variable can have"
+            ));
         }
         for (key, limit) in [
             ("timeout-ms", self.subject.timeout_ms),

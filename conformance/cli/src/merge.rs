@@ -11,7 +11,7 @@ use proofmark_suite::record::Record;
 use proofmark_suite::select::Selection;
 use proofmark_suite::verdict::CaseResult;
 
-use crate::choice::Subject;
+use crate::choice::manifest_of;
 use crate::drive::tell;
 use crate::exit::{Exit, Failed};
 use crate::issue::Issue;
@@ -30,6 +30,10 @@ pub(crate) struct MergeArgs {
     /// Only this contract was run. May be given several times.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
+    /// The manifest of the subject, whose suite and known failures count [default: `proofmark.toml`, if
+    /// it is here].
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
     #[command(flatten)]
     issue: Issue,
     /// What stdout gets.
@@ -45,10 +49,11 @@ pub(crate) struct MergeArgs {
 
 /// Writes the verdicts to `out`, as `certify` does.
 pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let suite = args.suite.load()?;
+    let subject = manifest_of(args.manifest.as_deref())?;
+    let suite = args.suite.load_for(&subject)?;
+    let known = args.known.read(&subject, &suite)?;
     let ready = args.issue.ready(&args.contract)?;
     let outputs = args.outputs.prepare()?;
-    let known = args.known.read(&Subject::default(), &suite)?;
     let started = Instant::now();
     let mut parts = Vec::new();
     for path in &args.parts {
@@ -68,9 +73,11 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     }
     let contracts = outcome.judge(&suite);
     let holds = outcome.known_problems.is_empty()
+        && outcome.unkept.is_empty()
         && !(outcome.listed && outcome.results.iter().any(CaseResult::failed_unexpectedly))
         && holds(&suite, &outcome, &contracts, &args.contract);
-    let folder = args.suite.suite.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+    let folder = args.suite.suite.as_ref().or(subject.suite.as_ref());
+    let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
     let options = folder.as_ref().map(|folder| format!("--suite {}", quoted(folder)));
     let rerun = Rerun {
         subject: "-- COMMAND".to_owned(),
@@ -88,7 +95,7 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
         rerun: &rerun,
     };
     let told = tell(&report, args.format, &outputs, out);
-    let issued = ready.map_or(Ok(()), |ready| ready.issue(&suite, &record).map(drop));
+    let issued = ready.map_or(Ok(()), |ready| ready.issue(&suite, &outcome, record));
     with_reports(told, issued)
 }
 

@@ -81,18 +81,24 @@ pub(crate) fn joined(mut outcomes: Vec<RunOutcome>) -> Option<RunOutcome> {
     RunOutcome::merged(outcomes)
 }
 
-/// What the manifest promises and the subject does not say.
-pub(crate) fn unkept(subject: &Subject, outcome: &RunOutcome) -> Vec<String> {
+/// What the manifest promises and the subject does not say. An adapter that did not run says nothing.
+pub(crate) fn unkept(
+    subject: &Subject,
+    ran: &[&SubjectCommand],
+    outcome: &RunOutcome,
+) -> Vec<String> {
     let Some(hello) = &outcome.subject else { return Vec::new() };
-    let missing = |promised: &[String], said: &[String], what: &str| {
-        let missing = promised.iter().filter(|one| !said.contains(one));
-        missing
-            .map(|one| {
-                format!("the manifest says that the subject {what} `{one}`, and `hello` does not")
-            })
-            .collect::<Vec<_>>()
+    let did_run = |command: Option<&SubjectCommand>| {
+        command.is_some_and(|command| ran.iter().any(|other| std::ptr::eq(*other, command)))
     };
-    let mut broken = missing(&subject.claims, &hello.contracts, "claims");
-    broken.extend(missing(&subject.hooks, &hello.hooks, "offers the hook"));
-    broken
+    let of = |id: &String| subject.of_contract.get(id).or(subject.command.as_ref());
+    let all = subject.command.iter().chain(subject.of_contract.values());
+    let whole = all.clone().all(|command| did_run(Some(command)));
+    let told = |what: &str, one: &String| {
+        format!("the manifest says that the subject {what} `{one}`, and `hello` does not")
+    };
+    let claims = subject.claims.iter().filter(|id| did_run(of(id)));
+    let claims = claims.filter(|id| !hello.contracts.contains(id)).map(|id| told("claims", id));
+    let hooks = subject.hooks.iter().filter(|hook| whole && !hello.hooks.contains(hook));
+    claims.chain(hooks.map(|hook| told("offers the hook", hook))).collect()
 }

@@ -93,8 +93,9 @@ fn again(
         return Err(Failed::Interrupted);
     }
     // What no case judges may be another thing each time.
-    let now = Record::of(&outcome, suite, None).settled(suite);
-    let record = record.settled(suite);
+    let unrecorded = |fault| Failed::BadRecord { path: args.transcript.clone(), fault };
+    let now = Record::of(&outcome, suite, None).map_err(unrecorded)?.settled(suite);
+    let record = record.clone().settled(suite);
     let mut departed = 0;
     for result in results {
         let (before, after) = (record.seen(&result.case), now.seen(&result.case));

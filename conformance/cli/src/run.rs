@@ -35,9 +35,16 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     };
     // Before the run: a file that must not be overwritten should not cost one.
     keep::may_write(path, false, keep::is_record)?;
+    keep::make_folder_of(path)?;
     let keep = |suite: &Suite, outcome: &RunOutcome| {
+        if outcome.interrupted {
+            // What was there before may be a whole one.
+            return Ok(());
+        }
         let part = args.filters.partition.map(|partition| partition.to_string());
-        keep::write_record(path, &Record::of(outcome, suite, part.as_deref()))
+        let record = Record::of(outcome, suite, part.as_deref());
+        let bad = |fault| Failed::BadRecord { path: path.clone(), fault };
+        keep::write_record(path, &record.map_err(bad)?)
     };
     drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, Some(&keep), out)
 }

@@ -7,6 +7,7 @@ use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::key::PublicKey;
 use proofmark_certificate::sha256;
 use proofmark_certificate::statement::{Statement, StatementError, SubjectIs, first_difference};
+use proofmark_report::text::visible_line;
 use proofmark_suite::record::{MOST_BYTES, RecordError};
 
 use crate::exit::{Exit, Failed};
@@ -188,10 +189,11 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
                 path.display()
             ))));
         };
-        writeln!(out, "ok         artifact {} {digest}", found.name)?;
+        writeln!(out, "ok         artifact {} {digest}", visible_line(&found.name))?;
         left.retain(|name| *name != found.name);
     }
     for name in left {
+        let name = visible_line(name);
         writeln!(out, "not checked  the artifact `{name}`: --artifact FILE checks it")?;
     }
     Ok(Ok(()))

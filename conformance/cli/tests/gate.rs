@@ -72,11 +72,23 @@ fn failing(folder: &Path) -> Vec<String> {
 #[case("slice")]
 fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
     let folder = folder();
-    let all = proofmark(folder.path(), &["run", "--format", "json", "--contract", "sage.errors"]);
+    let all = proofmark(
+        folder.path(),
+        &["run", "--format", "json", "--contract", "sage.errors", "reference"],
+    );
     let mut seen = BTreeSet::new();
     for part in 1..=3 {
         let part = format!("{kind}:{part}/3");
-        let args = ["run", "--format", "json", "--contract", "sage.errors", "--partition", &part];
+        let args = [
+            "run",
+            "--format",
+            "json",
+            "--contract",
+            "sage.errors",
+            "--partition",
+            &part,
+            "reference",
+        ];
         let said = proofmark(folder.path(), &args);
         assert_eq!(said.code, Some(0), "{}", said.err);
         for name in said.names("passed") {
@@ -102,7 +114,7 @@ fn no_such_part(#[case] part: &str, #[case] told: &str) {
 
 #[test]
 fn a_part_without_cases_is_no_success() {
-    let args = ["run", "--requirement", "UTILS-001", "--partition", "slice:99/99"];
+    let args = ["run", "--requirement", "UTILS-001", "--partition", "slice:99/99", "reference"];
     let said = proofmark(folder().path(), &args);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("has none of the"), "{}", said.err);
@@ -183,6 +195,14 @@ fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] probl
     "\nsage.utils/sha256/empty-text until=soon it is\n",
     "line 2: `soon` is not a date"
 )]
+#[case::date_elsewhere(
+    "sage.utils/sha256/empty-text it is so until=2030-01-01\n",
+    "stands right after its name"
+)]
+#[case::misspelt_until(
+    "sage.utils/sha256/empty-text Until: 2030-01-01 it is\n",
+    "stands right after its name"
+)]
 #[case::twice(
     "sage.utils/sha256/empty-text a\nsage.utils/sha256/empty-text b\n",
     "stands in line 1 already"
@@ -191,7 +211,7 @@ fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] probl
 fn a_list_that_cannot_be_read(#[case] text: &str, #[case] told: &str) {
     let folder = folder();
     fs::write(folder.path().join("known.txt"), text).unwrap();
-    let said = proofmark(folder.path(), &["run", "--known-failures", "known.txt"]);
+    let said = proofmark(folder.path(), &["run", "--known-failures", "known.txt", "reference"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
     assert!(said.err.contains(told), "{}", said.err);
 }

@@ -108,6 +108,8 @@ fn marked_processes(mark: &str) -> Vec<String> {
 #[case("stray-event", "bad-answer")]
 #[case("event-elsewhere", "bad-answer")]
 #[case("no-reply", "bad-answer")]
+#[case("no-message", "bad-answer")]
+#[case("value-and-error", "bad-answer")]
 #[case("implements-nothing", "not-implemented")]
 #[case("floods-stderr", "difference")]
 fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {

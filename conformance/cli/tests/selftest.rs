@@ -140,7 +140,6 @@ fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
             ("floods-stderr", ping),
             ("accepts-with-null", ping),
             ("crashes-on-the-seventh-call", ping),
-            ("floods-with-events", ping),
             ("accepts-without-hooks", ping),
         ]
     );

@@ -231,6 +231,9 @@ fn the_report_for_programs() {
             "subject": {"protocol": 1, "name": "made-up", "version": "1.2.3", "language": "none", "contracts": ["demo"]},
             "holds": false,
             "interrupted": false,
+            "stopped": false,
+            "knownProblems": [],
+            "unkept": [],
             "contracts": [
                 {"id": "demo", "claimed": true, "certified": false, "requirements": [
                     requirement("DEMO-001", "must", "contract", json!({"passed": 1, "cases": 1, "verdict": "holds"})),

@@ -10,7 +10,7 @@ use crate::case::{Action, CallStep, Case, Step};
 use crate::files;
 use crate::law::{Law, LawOptions};
 use crate::outcome::{
-    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of,
+    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of, sorted,
 };
 use crate::saved::Saved;
 use crate::subject::Fault;
@@ -198,6 +198,7 @@ impl<'a> Judge<'a> {
             |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
         // What it was called with must have been there: a changed earlier answer may lack it.
         self.args(step, call)?;
+        self.asks.extend(answer.asks.iter().cloned());
         let reply = match &answer.reply {
             Ok(reply) => reply,
             Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
@@ -212,12 +213,11 @@ impl<'a> Judge<'a> {
         let Some((kind, value)) = reply_of(reply) else {
             let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
             return Err(Box::new(Failure {
-                got: Some(bounded(reply.clone())),
+                got: Some(bounded(sorted(reply))),
                 ..of_call("bad-answer", told.to_owned())
             }));
         };
         let outcome = || json!({ kind.word(): bounded_copy(value) });
-        self.asks.extend(answer.asks.iter().cloned());
         if differs(&call.expect, kind, value, &self.saved).is_some() {
             // With keys in order: a subject may give them in another one each time.
             let mut value = value.clone();

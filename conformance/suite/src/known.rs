@@ -39,6 +39,10 @@ pub enum KnownError {
     NoReason { line: usize, case: String },
     #[error("line {line}: `{date}` is not a date such as `until=2027-01-31`")]
     BadDate { line: usize, date: String },
+    #[error(
+        "line {line}: the last day of `{case}` stands right after its name, as `until=2027-01-31`; a reason does not begin with `until` or hold `until=`"
+    )]
+    BadUntil { line: usize, case: String },
     #[error("line {line}: `{case}` stands in line {first} already")]
     Twice { line: usize, first: usize, case: String },
     #[error("line {line}: `{glob}` names no single case; each known failure has a line of its own")]
@@ -84,6 +88,10 @@ impl KnownFailures {
             }
             None => (None, rest),
         };
+        let said = reason.to_lowercase();
+        if until.is_none() && (said.starts_with("until") || said.contains("until=")) {
+            return Err(KnownError::BadUntil { line, case: name.to_owned() });
+        }
         if reason.is_empty() {
             return Err(KnownError::NoReason { line, case: name.to_owned() });
         }

@@ -93,7 +93,7 @@ pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListD
 
 pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {
     let named = |place: usize| format!("item {place} of the stream");
-    list_differs("streams", &call.streams, events.to_vec(), named, saved)
+    list_differs("streams", &call.streams, events.iter().map(sorted).collect(), named, saved)
 }
 
 fn list_differs(
@@ -149,11 +149,15 @@ pub(crate) fn bounded_copy(value: &Value) -> Value {
     if is_larger(value, &mut { MOST }) { cut(value) } else { value.clone() }
 }
 
-fn cut(value: &Value) -> Value {
-    // With keys in order: a subject may give them in another one each time.
+/// With keys in order: a subject may give them in another one each time.
+pub(crate) fn sorted(value: &Value) -> Value {
     let mut value = value.clone();
     value.sort_all_objects();
-    let text = value.to_string();
+    value
+}
+
+fn cut(value: &Value) -> Value {
+    let text = sorted(value).to_string();
     let head: String = text.chars().take(MOST / 4).collect();
     Value::from(format!("{head}… ({} bytes in all)", text.len()))
 }

@@ -33,6 +33,29 @@ impl Transcript {
         Self { stopped: Some(stopped), ..Self::default() }
     }
 
+    /// How many bytes it has when it is written down, or nearly so.
+    pub(crate) fn weight(&self) -> usize {
+        let of_asks = |asks: &[Ask]| -> usize {
+            asks.iter().map(|ask| weight(&ask.args) + weight(&ask.answer)).sum()
+        };
+        let of_answer = |answer: &Answered| {
+            let reply = answer.reply.as_ref().map_or(100, weight);
+            reply + of_asks(&answer.asks) + answer.events.iter().map(weight).sum::<usize>()
+        };
+        let of_file = |file: &FileSeen| match file {
+            FileSeen::Nothing => 4,
+            FileSeen::Text(text) | FileSeen::Other(text) => text.len(),
+        };
+        let of_step = |seen: &Seen| match seen {
+            Seen::Calls(answers) => answers.iter().map(of_answer).sum(),
+            Seen::Files(files) => files.values().map(of_file).sum(),
+            Seen::Nothing => 4,
+        };
+        self.steps.iter().map(of_step).sum::<usize>()
+            + of_asks(&self.end.asks)
+            + self.tries.iter().map(|one| one.transcript.weight()).sum::<usize>()
+    }
+
     /// More is known of the fault that ended it.
     pub(crate) fn refine(&mut self, refined: &Fault) {
         let last = match self.tries.last_mut() {
@@ -127,6 +150,17 @@ pub struct Ending {
     /// Calls of fakes that belong to no call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
+}
+
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| 1 + weight(item)).sum::<usize>() + 2,
+        Value::Object(map) => {
+            map.iter().map(|(key, item)| key.len() + 4 + weight(item)).sum::<usize>() + 2
+        }
+        _ => 5,
+    }
 }
 
 /// A subject's own value. It may be as deep as a message may be, wherever it is written down, so it is

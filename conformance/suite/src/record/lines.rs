@@ -21,12 +21,14 @@ pub(super) struct Header {
     format: String,
     proofmark: String,
     suite: String,
-    laws: LawOptions,
+    pub(super) laws: LawOptions,
     subject: Option<HelloReply>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     partition: Option<String>,
     faults: Vec<Fault>,
     interrupted: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unkept: Vec<String>,
     /// How many lines follow: a record that was cut off is told.
     pub(super) cases: usize,
 }
@@ -75,13 +77,16 @@ impl Header {
             partition: record.partition.clone(),
             faults: record.faults.clone(),
             interrupted: record.interrupted,
+            unkept: record.unkept.clone(),
             cases: record.cases.len(),
         }
     }
 
     pub(super) fn with(self, cases: Vec<Recorded>) -> Record {
-        let Self { proofmark, suite, laws, subject, partition, faults, interrupted, .. } = self;
-        Record { proofmark, suite, subject, laws, partition, faults, interrupted, cases }
+        let Self {
+            proofmark, suite, laws, subject, partition, faults, interrupted, unkept, ..
+        } = self;
+        Record { proofmark, suite, subject, laws, partition, faults, interrupted, unkept, cases }
     }
 }
 

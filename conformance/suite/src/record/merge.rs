@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proofmark_protocol::HelloReply;
+
 use super::{Record, RecordError};
 use crate::select::{SelectError, Selection};
 use crate::subject::Fault;
@@ -65,6 +67,8 @@ impl Record {
                 Some((_, whole)) => {
                     whole.cases.extend(part.cases);
                     whole.faults.extend(part.faults);
+                    whole.unkept.extend(part.unkept);
+                    join(&mut whole.subject, part.subject);
                 }
             }
         }
@@ -74,16 +78,34 @@ impl Record {
         }
         whole.cases.sort_by(|a, b| a.case.cmp(&b.case));
         Fault::settle(&mut whole.faults);
+        whole.unkept.sort();
+        whole.unkept.dedup();
         Ok(whole)
+    }
+}
+
+/// Where contracts have adapters of their own, a part claims what its adapters do.
+fn join(whole: &mut Option<HelloReply>, part: Option<HelloReply>) {
+    if let (Some(whole), Some(part)) = (whole, part) {
+        for (all, more) in [(&mut whole.contracts, part.contracts), (&mut whole.hooks, part.hooks)]
+        {
+            let new: Vec<_> = more.into_iter().filter(|one| !all.contains(one)).collect();
+            all.extend(new);
+        }
     }
 }
 
 /// Parts of one run are of one subject, one program and the same inputs of laws.
 fn alike(first: &str, whole: &Record, other: &str, part: &Record) -> Result<(), MergeError> {
-    let shown = |subject: &Option<_>| {
+    let shown = |subject: &Option<HelloReply>| {
         subject.as_ref().map_or_else(
             || "no answer to `hello`".to_owned(),
-            |hello| serde_json::to_string(hello).unwrap_or_default(),
+            |hello| {
+                // What is claimed in one part only is not exercised in the other, and so not certified.
+                let alike =
+                    HelloReply { contracts: Vec::new(), hooks: Vec::new(), ..hello.clone() };
+                serde_json::to_string(&alike).unwrap_or_default()
+            },
         )
     };
     let laws =

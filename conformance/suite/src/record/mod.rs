@@ -43,6 +43,8 @@ pub struct Record {
     pub partition: Option<String>,
     pub faults: Vec<Fault>,
     pub interrupted: bool,
+    /// What the subject's manifest promises and the subject itself does not say.
+    pub unkept: Vec<String>,
     /// In name order.
     pub cases: Vec<Recorded>,
 }
@@ -61,23 +63,27 @@ pub enum CaseSeen {
 }
 
 impl Record {
-    /// The record of a run whose transcripts were kept ([`crate::run::RunOptions::record`]).
-    pub fn of(outcome: &RunOutcome, suite: &Suite, partition: Option<&str>) -> Self {
-        let recorded = |result: &CaseResult| Recorded {
-            case: result.case.clone(),
-            seen: match (&result.verdict, &result.transcript) {
+    /// The record of a run whose transcripts were kept ([`crate::run::RunOptions::record`]). A run that
+    /// says more than a record may hold has none.
+    pub fn of(
+        outcome: &RunOutcome,
+        suite: &Suite,
+        partition: Option<&str>,
+    ) -> Result<Self, RecordError> {
+        let recorded = |result: &CaseResult| {
+            let seen = match (&result.verdict, &result.transcript) {
                 (Verdict::NotExercised { reason }, _) => CaseSeen::NotExercised(reason.clone()),
                 (_, Some(transcript)) => CaseSeen::Played(settled(transcript)),
-                // Judged again, it fails: nothing was seen of it.
-                (_, None) => CaseSeen::Played(Transcript::default()),
-            },
+                (_, None) => return Err(RecordError::TooLarge),
+            };
+            Ok(Recorded { case: result.case.clone(), seen })
         };
         let mut subject = outcome.subject.clone();
         if let Some(hello) = &mut subject {
             hello.options.sort_keys();
             hello.options.values_mut().for_each(Value::sort_all_objects);
         }
-        Self {
+        Ok(Self {
             proofmark: env!("CARGO_PKG_VERSION").to_owned(),
             suite: suite.digest.clone(),
             subject,
@@ -85,8 +91,9 @@ impl Record {
             partition: partition.map(str::to_owned),
             faults: outcome.faults.clone(),
             interrupted: outcome.interrupted,
-            cases: outcome.results.iter().map(recorded).collect(),
-        }
+            unkept: outcome.unkept.clone(),
+            cases: outcome.results.iter().map(recorded).collect::<Result<_, _>>()?,
+        })
     }
 
     /// What was seen of a case.
@@ -116,7 +123,7 @@ impl Record {
             interrupted: self.interrupted,
             listed: false,
             known_problems: Vec::new(),
-            unkept: Vec::new(),
+            unkept: self.unkept.clone(),
             stopped: false,
         })
     }

@@ -7,11 +7,13 @@ use super::{FORMAT, Record};
 use crate::verdict::NotExercised;
 
 /// So many bytes of a record are read.
-pub const MOST_BYTES: u64 = 256 * 1024 * 1024;
+pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Why something is no record, or none of this suite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
+    #[error("it says that laws were tried with no input; at least one is")]
+    NoInputs,
     #[error("it is larger than {MOST_BYTES} bytes; no transcript of a run is")]
     TooLarge,
     #[error("line {line} is not UTF-8 text")]
@@ -74,7 +76,10 @@ impl Record {
         for (index, bytes) in lines.enumerate() {
             let line = index + 2;
             let read: CaseLine = strictly(bytes, line)?;
-            let recorded = read.recorded();
+            let mut recorded = read.recorded();
+            if let super::CaseSeen::Played(transcript) = &mut recorded.seen {
+                super::settle(transcript);
+            }
             // Also what a reader would drop: a case that was not exercised and has steps.
             if self::line(&CaseLine::of(&recorded)).strip_suffix(b"\n") != Some(bytes) {
                 return Err(RecordError::NotCanonical { line });
@@ -90,6 +95,9 @@ impl Record {
                 }
                 Some(std::cmp::Ordering::Less) | None => cases.push(recorded),
             }
+        }
+        if header.laws.cases == 0 {
+            return Err(RecordError::NoInputs);
         }
         if cases.len() != header.cases {
             return Err(RecordError::WrongCount { found: cases.len(), told: header.cases });

@@ -16,22 +16,28 @@ impl Record {
     /// The record that a certificate rests on. Only of cases that pass, and only where they go on to
     /// pass: of a failure everything is evidence.
     #[must_use]
-    pub fn settled(&self, suite: &Suite) -> Self {
-        let settled = |recorded: &Recorded| match &recorded.seen {
-            CaseSeen::Played(transcript) => suite
-                .case(&recorded.case)
-                .and_then(|case| self.settled_case(case, transcript))
-                .map(|settled| Recorded {
-                    case: recorded.case.clone(),
-                    seen: CaseSeen::Played(settled),
-                })
-                .unwrap_or_else(|| recorded.clone()),
-            CaseSeen::NotExercised(_) => recorded.clone(),
-        };
-        Self { cases: self.cases.iter().map(settled).collect(), ..self.clone() }
+    pub fn settled(mut self, suite: &Suite) -> Self {
+        let mut cases = std::mem::take(&mut self.cases);
+        for Recorded { case, seen } in &mut cases {
+            if let (Some(case), CaseSeen::Played(transcript)) = (suite.case(case), seen)
+                && let Some(settled) = self.settled_case(case, transcript)
+            {
+                *transcript = settled;
+            }
+        }
+        self.cases = cases;
+        self
     }
 
     fn settled_case(&self, case: &Case, transcript: &Transcript) -> Option<Transcript> {
+        let before = match case.kind {
+            CaseKind::Law(law) => judge_law(case, law, self.laws, transcript),
+            CaseKind::Fixture | CaseKind::Scenario => judge(case, transcript),
+        };
+        // To settle may repair: what failed must not come out of it as a pass.
+        if before != Verdict::Passed {
+            return None;
+        }
         let mut settled = transcript.clone();
         let judged = match case.kind {
             CaseKind::Law(law) => {

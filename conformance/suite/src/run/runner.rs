@@ -15,9 +15,11 @@ use tokio::sync::watch;
 use super::worker::Worker;
 use crate::case::Case;
 use crate::law::LawOptions;
+use crate::record::MOST_BYTES;
 use crate::subject::orphans::Orphans;
 use crate::subject::{Fault, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
+use crate::transcript::Transcript;
 use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 
 /// How to run.
@@ -223,6 +225,8 @@ struct Tally {
     faults: Vec<Fault>,
     cannot_start: Option<StartError>,
     late: usize,
+    /// How much the transcripts say together.
+    recorded: u64,
 }
 
 impl Tally {
@@ -235,7 +239,12 @@ impl Tally {
                     self.faults.push(Fault::two_faces(first, &hello));
                 }
             },
-            Event::Case(result) => {
+            Event::Case(mut result) => {
+                self.recorded += result.transcript.as_ref().map_or(0, Transcript::weight) as u64;
+                // A record may hold so much and no more; what would not fit is not kept.
+                if self.recorded > MOST_BYTES {
+                    result.transcript = None;
+                }
                 self.results.insert(result.case.clone(), result);
             }
             Event::Fault(fault) => self.faults.push(fault),
