@@ -170,17 +170,19 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 }
 
 #[rstest]
-#[case(&["certify"], "say what to certify")]
+#[case(&["certify"], "say which subject")]
+#[case(&["run"], "say which subject")]
+#[case(&["doctor"], "say which subject")]
 #[case(&["certify", "reference", "--", "node"], "give one of `reference`, `--manifest FILE` and a command")]
-#[case(&["run", "--case", "no/such/*"], "no case matches `no/such/*`")]
-#[case(&["run", "--case", "sage.utils/sha256/the-exmaple"], "did you mean `sage.utils/sha256/the-example`?")]
+#[case(&["run", "--case", "no/such/*", "reference"], "no case matches `no/such/*`")]
+#[case(&["run", "--case", "sage.utils/sha256/the-exmaple", "reference"], "did you mean `sage.utils/sha256/the-example`?")]
 #[case(&["run", "--case", "a[", "reference"], "`a[` is not a glob")]
-#[case(&["run", "--contract", "sage.util"], "unknown contract `sage.util` (did you mean `sage.utils`?)")]
-#[case(&["run", "--requirement", "UTILS-999"], "unknown requirement `UTILS-999`")]
-#[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001"], "a run of zero cases shows nothing")]
+#[case(&["run", "--contract", "sage.util", "reference"], "unknown contract `sage.util` (did you mean `sage.utils`?)")]
+#[case(&["run", "--requirement", "UTILS-999", "reference"], "unknown requirement `UTILS-999`")]
+#[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001", "reference"], "a run of zero cases shows nothing")]
 #[case(&["run", "--jobs", "0"], "0 is not in 1..=256")]
 #[case(&["show", "UTILS-01"], "nothing has the id `UTILS-01` (did you mean `UTILS-001`?)")]
-#[case(&["run", "--suite", "/no/such/folder"], "`/no/such/folder` cannot be read")]
+#[case(&["run", "--suite", "/no/such/folder", "reference"], "`/no/such/folder` cannot be read")]
 #[case(&["frobnicate"], "unrecognized subcommand")]
 fn bad_input_is_told_and_determines_nothing(#[case] args: &[&str], #[case] told: &str) {
     undetermined(args, told);

@@ -92,7 +92,8 @@ fn what_was_found_is_kept_with_the_command_that_is_told() {
     let (code, printed) = run("sorts-at-the-top-only", &kept);
     assert_eq!(code, Some(1), "{printed}");
     assert!(printed.contains("0 passed, 1 failed"), "{printed}");
-    let on_reference = Command::new(PROOFMARK).arg("run").args(kept).output().unwrap();
+    let on_reference =
+        Command::new(PROOFMARK).arg("run").args(kept).arg("reference").output().unwrap();
     assert_eq!(on_reference.status.code(), Some(0));
 }
 

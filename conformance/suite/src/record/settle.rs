@@ -53,6 +53,7 @@ impl Record {
                 judge(case, &settled)
             }
         };
+        super::settle(&mut settled);
         (judged == Verdict::Passed).then_some(settled)
     }
 }
