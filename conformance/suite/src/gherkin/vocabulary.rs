@@ -187,7 +187,7 @@ pub fn about(text: &str) -> Vec<&'static VocabularyStep> {
 pub fn near(text: &str) -> Vec<&'static VocabularyStep> {
     let mut found = like(text);
     for step in about(text) {
-        if !found.iter().any(|known| std::ptr::eq(*known, step)) {
+        if !found.iter().any(|known| known.example == step.example) {
             found.push(step);
         }
     }
