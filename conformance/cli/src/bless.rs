@@ -58,9 +58,9 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let mut blessed = BTreeSet::new();
     let job = Job { args, command: &command, cancel: &cancel, waiting: &waiting };
     let mut rounds = 0;
-    while job.round(&mut draft, &mut blessed)? {
+    while let Some(steps) = job.round(&mut draft, &mut blessed)? {
         rounds += 1;
-        if rounds > MOST_ROUNDS {
+        if rounds > ROUNDS_OF_A_STEP * steps {
             return Err(refused(
                 "the subject answers the same call differently each time; no golden can be made of that",
             ));
@@ -73,7 +73,7 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     }
     for (path, old, new) in draft.changed() {
         let names = (format!("a/{path}"), format!("b/{path}"));
-        let diff = TextDiff::from_lines(old, new);
+        let diff = TextDiff::from_lines(old.unwrap_or_default(), new);
         write!(out, "{}", diff.unified_diff().header(&names.0, &names.1))?;
     }
     out.flush()?;
@@ -89,8 +89,8 @@ fn refused(told: &str) -> Failed {
     Failed::Usage(format!("not blessed: {told}"))
 }
 
-/// Each round settles a step of every case. No case has so many.
-const MOST_ROUNDS: usize = 1000;
+/// Each round settles how a step of every case ends, or, where that is settled, the lists beside it.
+const ROUNDS_OF_A_STEP: usize = 2;
 
 struct Job<'a> {
     args: &'a BlessArgs,
@@ -100,8 +100,12 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Runs the cases and takes over the first difference of each; tells whether there was one.
-    fn round(&self, draft: &mut Draft, blessed: &mut BTreeSet<String>) -> Result<bool, Failed> {
+    /// Runs the cases and takes over the first difference of each. If there was one, tells how many steps the longest case has.
+    fn round(
+        &self,
+        draft: &mut Draft,
+        blessed: &mut BTreeSet<String>,
+    ) -> Result<Option<usize>, Failed> {
         let suite = draft.load().map_err(Failed::BrokenSuite)?;
         let selection = Selection { cases: self.args.case.clone(), ..Selection::default() };
         let selected = selection.of(&suite)?;
@@ -133,9 +137,10 @@ impl Job<'_> {
                 blessed.insert(case.name.clone());
             }
         }
-        let any = !changes.is_empty();
+        let longest = cases.iter().map(|case| case.steps.len()).max();
+        let longest = longest.filter(|_| !changes.is_empty());
         span::apply(draft, changes);
-        Ok(any)
+        Ok(longest)
     }
 
     /// Whether a case's values may be overwritten: a contract's truth only when somebody names the case.

@@ -71,40 +71,60 @@ impl Draft {
     }
 
     pub(crate) fn load(&self) -> Result<Suite, Vec<Problem>> {
-        let pairs = self.after.iter().map(|(path, text)| (path.clone(), text.clone()));
-        Suite::load(&SuiteFiles::from_pairs(pairs))
+        load(&self.after)
     }
 
-    /// What would change: path, text before (empty if there was none), text after.
-    pub(crate) fn changed(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+    /// Where a file of the suite is for the user.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// What would change: path, text before (none if there was no such file), text after.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
         self.after.iter().filter_map(|(path, after)| {
-            let before = self.before.get(path).map_or("", String::as_str);
-            (before != after).then_some((path.as_str(), before, after.as_str()))
+            let before = self.before.get(path).map(String::as_str);
+            (before != Some(after)).then_some((path.as_str(), before, after.as_str()))
         })
     }
 
-    /// What would be wrong with the changed files.
+    /// Whether the changes would leave a problem: one in a file that they touch, or one anywhere that was not there before.
     pub(crate) fn check(&self) -> Result<(), Failed> {
         let Err(problems) = self.load() else { return Ok(()) };
-        let ours = |problem: &Problem| self.changed().any(|(path, ..)| path == problem.at.file);
+        let before = load(&self.before).err().unwrap_or_default();
+        // Lines move when something is written above them.
+        let was_there = |problem: &Problem| {
+            before
+                .iter()
+                .any(|one| one.at.file == problem.at.file && one.message == problem.message)
+        };
+        let touched = |problem: &Problem| self.changed().any(|(path, ..)| path == problem.at.file);
+        let ours = |problem: &Problem| touched(problem) || !was_there(problem);
         let found: Vec<Problem> = problems.into_iter().filter(ours).collect();
         if found.is_empty() { Ok(()) } else { Err(Failed::BrokenSuite(found)) }
     }
 
-    /// Writes every change, or nothing if one cannot be written.
+    /// Writes every change. All of them are prepared before the first is put in its place, so that no room or no right to write
+    /// leaves everything as it was. Where putting them in place fails halfway, the fault says what is written already.
     pub(crate) fn write(&self) -> Result<(), Failed> {
         let mut ready = Vec::new();
         for (path, before, after) in self.changed() {
             let path = self.folder.join(path);
             let prepared = prepare(&path, before, after);
-            ready.push((prepared.map_err(not_saved(&path))?, path, before.is_empty()));
+            ready.push((prepared.map_err(not_saved(&path))?, path, before.is_none()));
         }
+        let mut written: Vec<String> = Vec::new();
         for (file, path, is_new) in ready {
             let kept = if is_new { file.persist_noclobber(&path) } else { file.persist(&path) };
-            kept.map_err(|fault| not_saved(&path)(fault.error))?;
+            kept.map_err(|fault| not_saved(&path)(halfway(fault.error, &written)))?;
+            written.push(format!("`{}`", path.display()));
         }
         Ok(())
     }
+}
+
+fn load(files: &BTreeMap<String, String>) -> Result<Suite, Vec<Problem>> {
+    let pairs = files.iter().map(|(path, text)| (path.clone(), text.clone()));
+    Suite::load(&SuiteFiles::from_pairs(pairs))
 }
 
 fn not_saved(path: &Path) -> impl Fn(io::Error) -> Failed {
@@ -112,32 +132,69 @@ fn not_saved(path: &Path) -> impl Fn(io::Error) -> Failed {
     move |fault| Failed::NotSaved { path: path.clone(), fault }
 }
 
+fn halfway(fault: io::Error, written: &[String]) -> io::Error {
+    if written.is_empty() {
+        return fault;
+    }
+    io::Error::new(fault.kind(), format!("{fault}; already written: {}", written.join(", ")))
+}
+
 /// The new text beside the file, so that a reader sees the old one or the new one and nothing between.
-fn prepare(path: &Path, before: &str, after: &str) -> io::Result<NamedTempFile> {
+fn prepare(path: &Path, before: Option<&str>, after: &str) -> io::Result<NamedTempFile> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
-    let mut file = NamedTempFile::new_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    // As any new file of this user: the system takes away what the umask forbids.
+    #[cfg(unix)]
+    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(after.as_bytes())?;
-    file.as_file().sync_all()?;
-    if before.is_empty() {
-        // As any new file of this user; a temporary one is private.
-        set_mode(&file, 0o644)?;
-    } else {
+    if let Some(before) = before {
         if fs::read_to_string(path)? != before {
             return Err(io::Error::other("it was changed meanwhile; try again"));
         }
         file.as_file().set_permissions(fs::metadata(path)?.permissions())?;
     }
+    file.as_file().sync_all()?;
     Ok(file)
 }
 
-#[cfg(unix)]
-fn set_mode(file: &NamedTempFile, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.as_file().set_permissions(fs::Permissions::from_mode(mode))
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
+mod tests {
+    use super::*;
 
-#[cfg(not(unix))]
-fn set_mode(_: &NamedTempFile, _: u32) -> io::Result<()> {
-    Ok(())
+    const LEDGER: &str = "fixtures/a/requirements.toml";
+
+    fn suite(text: &str) -> (tempfile::TempDir, Draft) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LEDGER);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let draft = Draft::of(folder.path()).unwrap();
+        (folder, draft)
+    }
+
+    #[test]
+    fn an_empty_file_that_is_there_is_changed_and_not_new() {
+        let (folder, mut draft) = suite("");
+        draft.put(LEDGER, "x".to_owned());
+        assert_eq!(draft.changed().collect::<Vec<_>>(), [(LEDGER, Some(""), "x")]);
+        draft.write().unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join(LEDGER)).unwrap(), "x");
+    }
+
+    #[test]
+    fn what_is_written_before_a_fault_is_told() {
+        let (folder, mut draft) = suite("");
+        draft.put(LEDGER, "x".to_owned());
+        draft.put("fixtures/b/requirements.toml", "x".to_owned());
+        // Somebody else was quicker, so that it is new no longer.
+        let other = folder.path().join("fixtures/b/requirements.toml");
+        fs::create_dir_all(other.parent().unwrap()).unwrap();
+        fs::write(&other, "theirs").unwrap();
+        let told = draft.write().unwrap_err().to_string();
+        assert!(told.contains("already written: `") && told.contains(LEDGER), "{told}");
+        assert_eq!(fs::read_to_string(other).unwrap(), "theirs");
+    }
 }

@@ -82,7 +82,8 @@ pub(crate) fn new(args: &NewArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     draft.check()?;
     draft.write()?;
     for (path, before, _) in draft.changed() {
-        writeln!(out, "{} {path}", if before.is_empty() { "wrote" } else { "changed" })?;
+        let done = if before.is_none() { "wrote" } else { "changed" };
+        writeln!(out, "{done} {}", draft.path(path).display())?;
     }
     Ok(Exit::Holds)
 }
@@ -197,7 +198,7 @@ impl Ledger {
             )));
         }
         let path = format!("fixtures/{contract}/requirements.toml");
-        let text = draft.text(&path).map_or_else(|| skeleton(contract), str::to_owned);
+        let text = draft.text(&path).map_or_else(|| skeleton(draft, contract), str::to_owned);
         let document = text.parse().map_err(|fault| {
             Failed::Usage(format!(
                 "the ledger `{path}` is no TOML: {fault}; `proofmark lint` tells more"
@@ -309,10 +310,28 @@ impl Ledger {
     }
 }
 
+/// A prefix that no other ledger has: ids are unique in a suite. The last word of the contract, or else all of them, or else with a number.
+fn free_prefix(draft: &Draft, contract: &str) -> String {
+    let prefix = |path: &String| {
+        let ledger: DocumentMut = draft.text(path)?.parse().ok()?;
+        Some(ledger.get("prefix")?.as_str()?.to_owned())
+    };
+    let taken: Vec<String> = draft.ledgers().iter().filter_map(prefix).collect();
+    let last = contract.rsplit('.').next().unwrap_or(contract).to_uppercase();
+    let whole = contract.replace('.', "-").to_uppercase();
+    let mut wanted = last;
+    let mut further =
+        std::iter::once(whole.clone()).chain((2..).map(|number| format!("{whole}-{number}")));
+    while taken.contains(&wanted) {
+        wanted = further.next().unwrap_or_default();
+    }
+    wanted
+}
+
 /// A ledger without a requirement.
-fn skeleton(contract: &str) -> String {
+fn skeleton(draft: &Draft, contract: &str) -> String {
     let last = contract.rsplit('.').next().unwrap_or(contract);
-    let prefix = last.to_uppercase();
+    let prefix = free_prefix(draft, contract);
     format!(
         r#"contract = "{contract}"
 title = "Say what it promises as a whole"

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use proofmark_report::style::{QUIET, STRONG, styled};
-use proofmark_suite::gherkin::vocabulary::{Below, STEPS, VocabularyStep, about, like};
+use proofmark_suite::gherkin::vocabulary::{Below, STEPS, VocabularyStep, near};
 
 use crate::exit::{Exit, Failed};
 
@@ -20,8 +20,7 @@ const NEAREST: usize = 5;
 pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let words = args.words.join(" ");
     if !words.trim().is_empty() {
-        let near = like(&words);
-        let found = if near.is_empty() { about(&words) } else { near };
+        let found = near(&words);
         if found.is_empty() {
             return Err(Failed::Usage(format!(
                 "no step is like `{words}`; `proofmark steps` without words lists all"

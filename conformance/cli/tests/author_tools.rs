@@ -61,6 +61,16 @@ fn the_nearest_step_comes_first(#[case] words: &[&str], #[case] first: &str) {
 }
 
 #[test]
+fn the_guide_s_own_words_find_several_steps() {
+    let (out, _) = says(&plain(&["steps", "it", "gives", "back"]), 0);
+    let found: Vec<&str> = out.lines().filter(|line| line.starts_with("  Then ")).collect();
+    let reading = "  Then reading \"notes.sage\" gives 1 event";
+    assert_eq!(found, ["  Then it returns:", "  Then it returns \"text\"", reading], "{out}");
+    let (out, _) = says(&plain(&["steps", "it", "throws", "EVALIDATION"]), 0);
+    assert!(out.starts_with("  Then it fails with EVALIDATION\n"), "{out}");
+}
+
+#[test]
 fn words_of_no_step_are_told() {
     let (_, err) = says(&plain(&["steps", "xylophone"]), 2);
     assert!(err.contains("no step is like `xylophone`"), "{err}");
@@ -123,7 +133,8 @@ fn what_new_writes_lints_clean_at_every_step() {
         assert_eq!(out, format!("{counts}: no problem\n"));
     };
     let (out, _) = says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
-    assert_eq!(out, "wrote fixtures/my.notes/requirements.toml\n");
+    let made = suite.join("fixtures/my.notes/requirements.toml");
+    assert_eq!(out, format!("wrote {}\n", made.display()), "a path that can be opened");
     clean("1 contracts, 1 requirements, 0 cases");
     says(&proofmark(&suite, &["new", "feature", "my.notes", "story"]), 0);
     clean("1 contracts, 1 requirements, 1 cases");
@@ -181,6 +192,59 @@ fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
     let (out, err) = says(&proofmark(folder.path(), &args), 2);
     assert!(out.is_empty() && err.contains(told), "{out}{err}");
     assert_eq!(listing(), before);
+}
+
+#[test]
+fn contracts_whose_last_words_are_the_same_get_prefixes_of_their_own() {
+    let folder = TempDir::new().unwrap();
+    for contract in ["sage.my-thing", "other.my-thing", "other-my.thing", "other.my.thing"] {
+        says(&proofmark(folder.path(), &["new", "fixture", contract, "notes"]), 0);
+        says(&proofmark(folder.path(), &["lint"]), 0);
+    }
+    let ledger = folder.path().join("fixtures/other.my-thing/requirements.toml");
+    assert!(fs::read_to_string(ledger).unwrap().contains("prefix = \"OTHER-MY-THING\""));
+}
+
+/// The new requirement gets an id that a ledger beside it has: that is told in the ledger that was not changed.
+#[test]
+fn new_refuses_what_would_be_wrong_in_a_file_that_it_does_not_touch() {
+    let folder = TempDir::new().unwrap();
+    let ledger =
+        |contract: &str| folder.path().join(format!("fixtures/{contract}/requirements.toml"));
+    for contract in ["a.one", "b.two"] {
+        says(&proofmark(folder.path(), &["new", "requirement", contract]), 0);
+    }
+    says(&proofmark(folder.path(), &["new", "requirement", "b.two"]), 0);
+    let change = |contract: &str, old: &str, new: &str| {
+        let text = fs::read_to_string(ledger(contract)).unwrap();
+        fs::write(ledger(contract), text.replace(old, new)).unwrap();
+    };
+    // Both have the same prefix, and yet no id stands twice.
+    change("b.two", "TWO", "ONE");
+    change("b.two", "ONE-001", "ONE-003");
+    says(&proofmark(folder.path(), &["lint"]), 0);
+    let before = fs::read_to_string(ledger("a.one")).unwrap();
+    let (_, err) = says(&proofmark(folder.path(), &["new", "requirement", "a.one"]), 2);
+    assert!(err.contains("id `ONE-002` stands at fixtures/a.one"), "{err}");
+    assert_eq!(fs::read_to_string(ledger("a.one")).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_is_for_whom_the_umask_lets() {
+    use std::os::unix::fs::PermissionsExt as _;
+    for (umask, mode) in [("077", 0o600), ("002", 0o664)] {
+        let folder = TempDir::new().unwrap();
+        let script = format!("umask {umask}; exec \"$0\" new requirement a --suite \"$1\"");
+        let output = Command::new("sh")
+            .args(["-c", &script, PROOFMARK])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        says(&output, 0);
+        let made = fs::metadata(folder.path().join("fixtures/a/requirements.toml")).unwrap();
+        assert_eq!(made.permissions().mode() & 0o777, mode, "umask {umask}");
+    }
 }
 
 /// Every form in one story, on the reference.

@@ -175,6 +175,37 @@ fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] told: &str) {
     assert_eq!(folder.text(), FIXTURE);
 }
 
+/// A subject's process answers with its own number, and every run has a process of its own.
+#[test]
+fn a_subject_that_answers_differently_each_time_is_found_out_at_once() {
+    let folder = Folder::new();
+    let beside = TempDir::new().unwrap();
+    let log = beside.path().join("starts");
+    let log = log.to_str().unwrap();
+    let script =
+        format!("echo start >> '{log}'\nANSWER='\"result\":{{\"value\":'$$'}}'\n{UNHELPFUL}");
+    let args = ["bless", "--yes", "--case", "some/true"];
+    let output = folder.run(&args, &["--", "sh", "-c", &script], "");
+    let starts = fs::read_to_string(log).unwrap().lines().count();
+    let (_, err) = says(&output, 2);
+    assert!(err.contains("differently each time"), "{err}");
+    // One step: two rounds that may change something, and one that must not.
+    assert_eq!(starts, 3);
+    assert_eq!(folder.text(), FIXTURE);
+}
+
+/// How a call ends is one round, what it asks of fakes another.
+#[test]
+fn every_step_may_take_two_rounds() {
+    let folder = Folder::new();
+    let step =
+        r#"{ "call": "utils.secrets.get", "args": { "key": "K" }, "fails": { "code": "E" } }"#;
+    let fixture = FIXTURE.replace(step, &format!("{step}, {step}, {step}"));
+    fs::write(&folder.file, fixture).unwrap();
+    says(&folder.run(&["bless", "--yes", "--case", "some/blessed"], &["reference"], ""), 0);
+    assert_eq!(folder.text().matches(r#""asks": [{ "fake": "secrets""#).count(), 3);
+}
+
 #[rstest]
 #[case::in_a_ci(&["bless", "--yes"], "true", "`CI` is set")]
 #[case::nobody_to_ask(&["bless"], "", "say `--yes`")]
@@ -266,21 +297,12 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
 
     says(&trace(&TEXT.replace("- one\n", "-  one\r\n\n"), &[]), 0);
     says(&trace(&TEXT.replace("four", "five"), &[]), 0);
-    let certificate = other.path().join("certificate.json");
-    let statement = json!({
-        "subject": [{ "name": "their-build" }],
-        "predicate": { "contracts": [{ "requirements": [{ "id": "UTILS-002" }, { "id": "X-1" }] }] },
-    });
-    fs::write(&certificate, statement.to_string()).unwrap();
-    let certificate = certificate.to_str().unwrap();
     let changed = TEXT.replace("three", "more");
-    let (out, _) = says(&trace(&changed, &["--certificate", certificate]), 1);
+    let (out, _) = says(&trace(&changed, &[]), 1);
     let report: Value = serde_json::from_str(&out).unwrap();
     let one = &report["contracts"][0];
     assert_eq!(one["sections"]["changed"], json!(["Telling"]));
     assert_eq!((&one["requirements"], &one["cases"]), (&json!(["UTILS-002"]), &json!([])));
-    assert_eq!(report["subjects"][0]["subject"], "their-build");
-    assert_eq!(report["subjects"][0]["requirements"], json!(["UTILS-002"]));
     let (out, _) = says(&trace(&TEXT.replace("## Rules", "## Ruling"), &[]), 1);
     let report: Value = serde_json::from_str(&out).unwrap();
     let one = &report["contracts"][0];
@@ -297,6 +319,9 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
         err.contains("no ledger has a text of the name `other.md`; there are `text.md`"),
         "{err}"
     );
+    let again = TempDir::new().unwrap();
+    let (_, err) = says(&trace(TEXT, &["--text", &text(again.path(), &changed)]), 2);
+    assert!(err.contains("two of the texts have the name `text.md`"), "{err}");
     let (_, err) = says(&trace("# Nothing\n", &["--pin"]), 2);
     assert!(
         err.contains(
@@ -305,4 +330,66 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
         "{err}"
     );
     assert_eq!(folder.ledger(), ledger);
+}
+
+/// A suite with one case, its text pinned; what is certified there is as `returns` says.
+fn certified(returns: &str, code: i32) -> (Folder, TempDir) {
+    let folder = Folder::new();
+    let case = format!(
+        r#"{{ "contract": "sage.utils", "topic": "some", "cases": [ {{ "id": "some/hash", "why": "w", "shows": ["UTILS-001"], "origin": "contract",
+            "steps": [ {{ "call": "utils.sha256", "args": {{ "text": "a" }}, "returns": "{returns}" }} ] }} ] }}"#
+    );
+    fs::write(&folder.file, case).unwrap();
+    let other = TempDir::new().unwrap();
+    let path = text(other.path(), TEXT);
+    says(&folder.run(&["trace", "--pin", "--text", &path], &[], ""), 0);
+    let at = |name: &str| other.path().join(name).to_str().unwrap().to_owned();
+    let key = at("key.pem");
+    let made = Command::new(PROOFMARK).args(["keygen", "--out", &key]).output().unwrap();
+    says(&made, 0);
+    let out = at("out");
+    let certify = ["certify", "--contract", "sage.utils", "--out", &out, "--sign", &key];
+    says(&folder.run(&certify, &["reference"], ""), code);
+    text(other.path(), &TEXT.replace("two", "zwei"));
+    (folder, other)
+}
+
+#[rstest]
+#[case::certified(OF_A, 0, "")]
+#[case::refused(OF_NOTHING, 1, "; it is not certified")]
+fn a_change_of_the_text_is_traced_to_subjects(
+    #[case] returns: &str,
+    #[case] code: i32,
+    #[case] told: &str,
+) {
+    let (folder, other) = certified(returns, code);
+    let at = |name: &str| other.path().join(name).to_str().unwrap().to_owned();
+    for file in ["out/certificate.json", "out/certificate.dsse.json"].map(at) {
+        let args = ["trace", "--text", &at("text.md"), "--certificate", &file];
+        let (out, _) = says(&folder.run(&args, &[], ""), 1);
+        let last = out.lines().last().unwrap();
+        let ends = format!(" ({file}): UTILS-001, UTILS-002{told}");
+        assert!(last.starts_with("sage-reference ") && last.ends_with(&ends), "{out}");
+    }
+    let trace = |file: &str| {
+        let args = ["trace", "--format", "json", "--text", &at("text.md"), "--certificate", file];
+        folder.run(&args, &[], "")
+    };
+    let (out, _) = says(&trace(&at("out/certificate.dsse.json")), 1);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["subjects"][0]["certified"], told.is_empty());
+    // What was changed after it was made is not believed, nor is anything else.
+    let text = fs::read_to_string(at("out/certificate.json")).unwrap();
+    fs::write(at("spaced.json"), text.replacen(':', ": ", 1)).unwrap();
+    let signed = fs::read_to_string(at("out/certificate.dsse.json")).unwrap();
+    fs::write(at("cut.json"), signed.replacen("\"keyid\"", "\"kid\"", 1)).unwrap();
+    for (file, told) in [
+        (at("spaced.json"), "it is not in canonical form"),
+        (at("cut.json"), "it is no envelope"),
+        (at("text.md"), "it is no certificate"),
+        (at("out"), "it is no regular file"),
+    ] {
+        let (_, err) = says(&trace(&file), 2);
+        assert!(err.contains(told), "{err}");
+    }
 }

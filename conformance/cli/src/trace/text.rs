@@ -1,10 +1,11 @@
 //! A change of a contract's text: which sections, requirements, cases and subjects it touches. And the pins themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use proofmark_certificate::dsse::{Envelope, EnvelopeError};
+use proofmark_certificate::statement::Statement;
 use proofmark_suite::Suite;
 use proofmark_suite::ledger::Contract;
 use proofmark_suite::sections::{Sections, pins_of};
@@ -14,17 +15,26 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::TraceArgs;
 use crate::edit::Draft;
 use crate::exit::{Exit, Failed, standing};
+use crate::keep;
 use crate::options::Format;
 
 /// Exit code 0 when nothing is touched.
 pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let texts = args.text.iter().map(|path| read(path)).collect::<Result<BTreeMap<_, _>, _>>()?;
+    let mut texts = BTreeMap::new();
+    for path in &args.text {
+        let (name, sections) = read(path)?;
+        if texts.insert(name.clone(), sections).is_some() {
+            return Err(Failed::Usage(format!(
+                "two of the texts have the name `{name}`, and a ledger knows its text by its name; give each once"
+            )));
+        }
+    }
     if let (true, Some(folder)) = (args.pin, &args.suite.suite) {
         return pin(folder, &texts, out);
     }
     let suite = args.suite.load()?;
     let subjects =
-        args.certificate.iter().map(|path| certified(path)).collect::<Result<Vec<_>, _>>()?;
+        args.certificate.iter().map(|path| Held::read(path)).collect::<Result<Vec<_>, _>>()?;
     let touched: Vec<Touched<'_>> = touched(&suite, &texts)?;
     let exit =
         if touched.iter().all(Touched::is_nothing) { Exit::Holds } else { Exit::DoesNotHold };
@@ -41,8 +51,8 @@ pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
 /// A text and its name.
 fn read(path: &Path) -> Result<(String, Sections), Failed> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let text = fs::read_to_string(path).map_err(|fault| {
-        Failed::Usage(format!("the text `{}` cannot be read: {fault}", path.display()))
+    let text = String::from_utf8(keep::read(path, keep::MOST_TEXT)?).map_err(|fault| {
+        Failed::Usage(format!("the text `{}` is not UTF-8: {fault}", path.display()))
     })?;
     Ok((name.unwrap_or_default(), Sections::of(&text)))
 }
@@ -118,37 +128,48 @@ fn no_such_text<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failed 
     ))
 }
 
-/// A subject and the requirements of its certificate.
-struct Certified {
+/// A subject and the requirements that it was held to.
+struct Held {
     file: PathBuf,
     subject: String,
+    /// A refusal tells of a subject, too.
+    certified: bool,
     requirements: BTreeSet<String>,
 }
 
-/// Reads an in-toto statement: `predicate.contracts[].requirements[].id`, and whose it is.
-fn certified(path: &Path) -> Result<Certified, Failed> {
-    let wrong =
-        |told: String| Failed::Usage(format!("the certificate `{}` {told}", path.display()));
-    let text =
-        fs::read_to_string(path).map_err(|fault| wrong(format!("cannot be read: {fault}")))?;
-    let statement: Value =
-        serde_json::from_str(&text).map_err(|fault| wrong(format!("is no JSON: {fault}")))?;
-    let predicate = &statement["predicate"];
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let ids: BTreeSet<String> = list(&predicate["contracts"])
-        .iter()
-        .flat_map(|contract| list(&contract["requirements"]))
-        .filter_map(|one| one["id"].as_str().map(str::to_owned))
-        .collect();
-    if ids.is_empty() {
-        return Err(wrong("names no requirement in `predicate.contracts[].requirements[].id`; give the statement itself, not a signed envelope".to_owned()));
+impl Held {
+    /// Of a statement or a signed one. Whether it is genuine is for `verify` to say.
+    fn read(path: &Path) -> Result<Self, Failed> {
+        let bad = |fault: String| Failed::NoCertificate { path: path.to_owned(), fault };
+        let file = keep::read(path, keep::MOST_TEXT)?;
+        let bytes = match Envelope::parse(&file) {
+            Ok(envelope) => envelope.payload().map_err(|fault| bad(fault.to_string()))?,
+            Err(EnvelopeError::Form(_)) if !is_enveloped(&file) => file,
+            Err(fault) => return Err(bad(fault.to_string())),
+        };
+        let statement = Statement::parse(&bytes).map_err(|fault| bad(fault.to_string()))?;
+        let certified = statement.is_certified();
+        let predicate = statement.predicate;
+        let subject = match predicate.implementation {
+            Some(hello) => format!("{} {}", hello.name, hello.version),
+            None => "a subject that never said hello".to_owned(),
+        };
+        let asked = predicate.asked;
+        let held =
+            predicate.contracts.into_iter().filter(|one| one.claimed || asked.contains(&one.id));
+        let requirements =
+            held.flat_map(|contract| contract.requirements).map(|one| one.id).collect();
+        Ok(Self { file: path.to_owned(), subject, certified, requirements })
     }
-    let named = predicate["subject"]["name"].as_str().or(statement["subject"][0]["name"].as_str());
-    let subject = named.unwrap_or("a subject without a name").to_owned();
-    Ok(Certified { file: path.to_owned(), subject, requirements: ids })
 }
 
-fn report(touched: &[Touched<'_>], subjects: &[Certified]) -> Value {
+/// Whether it is meant to be an envelope.
+fn is_enveloped(file: &[u8]) -> bool {
+    let value: Option<Value> = serde_json::from_slice(file).ok();
+    value.is_some_and(|value| value.get("payloadType").is_some())
+}
+
+fn report(touched: &[Touched<'_>], subjects: &[Held]) -> Value {
     let contracts: Vec<Value> = touched
         .iter()
         .map(|one| {
@@ -170,7 +191,10 @@ fn report(touched: &[Touched<'_>], subjects: &[Certified]) -> Value {
         .map(|one| {
             let hit: Vec<&String> =
                 one.requirements.iter().filter(|id| ids.contains(id.as_str())).collect();
-            json!({ "subject": one.subject, "certificate": one.file.display().to_string(), "requirements": hit })
+            json!({
+                "subject": one.subject, "certificate": one.file.display().to_string(),
+                "certified": one.certified, "requirements": hit,
+            })
         })
         .collect();
     let any = touched.iter().any(|one| !one.is_nothing());
@@ -203,7 +227,9 @@ fn write_human(report: &Value, out: &mut dyn Write) -> std::io::Result<()> {
     for one in each(&report["subjects"]) {
         let ids: Vec<String> = each(&one["requirements"]).iter().map(word).collect();
         let touched = if ids.is_empty() { "untouched".to_owned() } else { ids.join(", ") };
-        writeln!(out, "{} ({}): {touched}", word(&one["subject"]), word(&one["certificate"]))?;
+        let refused = if one["certified"] == true { "" } else { "; it is not certified" };
+        let (subject, file) = (word(&one["subject"]), word(&one["certificate"]));
+        writeln!(out, "{subject} ({file}): {touched}{refused}")?;
     }
     Ok(())
 }
@@ -239,7 +265,7 @@ fn pin(
     if changed.is_empty() {
         writeln!(out, "every pin is as it was")?;
     }
-    changed.iter().try_for_each(|path| writeln!(out, "changed {path}"))?;
+    changed.iter().try_for_each(|path| writeln!(out, "changed {}", draft.path(path).display()))?;
     Ok(Exit::Holds)
 }
 

@@ -55,6 +55,65 @@ impl Keywords {
         };
         Some((keyword, kinds))
     }
+
+    /// The word for a step of this kind, as advice gives it.
+    pub(super) fn word(&self, kind: StepType) -> &str {
+        match kind {
+            StepType::Given => said(&self.given),
+            StepType::When => said(&self.when),
+            StepType::Then => said(&self.then),
+        }
+    }
+
+    /// Words that can begin a step, one of each kind.
+    pub(super) fn step_words(&self) -> Vec<&str> {
+        let lists = [&self.given, &self.when, &self.then, &self.and, &self.but];
+        let star = self.given.iter().map(|word| word.trim_end()).find(|word| *word == "*");
+        lists.into_iter().map(|list| said(list)).chain(star).collect()
+    }
+
+    /// An English example in the words of this language.
+    pub(super) fn example(&self, english: &str) -> String {
+        let kinds =
+            [("Given ", StepType::Given), ("When ", StepType::When), ("Then ", StepType::Then)];
+        let found =
+            kinds.into_iter().find_map(|(word, kind)| Some((english.strip_prefix(word)?, kind)));
+        found.map_or_else(
+            || english.to_owned(),
+            |(rest, kind)| format!("{} {rest}", self.word(kind)),
+        )
+    }
+
+    pub(super) fn feature_word(&self) -> &str {
+        said(&self.feature)
+    }
+
+    /// Some languages have the English word before their own.
+    pub(super) fn rule_word(&self) -> &str {
+        self.rule.last().map_or("Rule", String::as_str)
+    }
+
+    pub(super) fn background_word(&self) -> &str {
+        said(&self.background)
+    }
+
+    /// The table has `Example` and its like before it, which are easily taken for `Examples`.
+    pub(super) fn scenario_word(&self) -> &str {
+        self.scenario.last().map_or("Scenario", String::as_str)
+    }
+
+    pub(super) fn outline_word(&self) -> &str {
+        said(&self.scenario_outline)
+    }
+
+    pub(super) fn examples_word(&self) -> &str {
+        said(&self.examples)
+    }
+}
+
+/// The first of some keywords that is a word.
+fn said(words: &[String]) -> &str {
+    words.iter().map(|word| word.trim_end()).find(|word| *word != "*").unwrap_or("*")
 }
 
 #[cfg(test)]
@@ -71,5 +130,21 @@ mod tests {
         let de = Keywords::of("de").expect("German is there");
         assert_eq!(de.step("Gegeben seien x").map(|(word, _)| word), Some("Gegeben seien "));
         assert!(LANGUAGES.len() > 70);
+    }
+
+    #[test]
+    fn advice_is_in_words_that_the_language_has() {
+        let de = Keywords::of("de").expect("German is there");
+        assert_eq!(de.example("Then it returns:"), "Dann it returns:");
+        assert_eq!(de.step_words(), ["Angenommen", "Wenn", "Dann", "Und", "Aber", "*"]);
+        for (language, keywords) in LANGUAGES.iter() {
+            for word in keywords.step_words() {
+                let begins = |line: &str| keywords.step(line).is_some();
+                assert!(
+                    begins(&format!("{word} x")) || begins(&format!("{word}x")),
+                    "{language}: {word}"
+                );
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ use futures::FutureExt as _;
 use crate::case::{Case, CaseKind, Origin};
 use crate::problem::{Location, Problem};
 use document::{Remark, Step, Told};
+use languages::Keywords;
 pub use narrative::Narrative;
 
 type Steps = cucumber::step::Collection<Narrative>;
@@ -36,9 +37,10 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
     let mut cases = Vec::new();
     let mut problems: Vec<Problem> =
         read.wrong.into_iter().map(|(at, message)| Problem::exact(file, at, message)).collect();
-    problems.extend(read.remarks.iter().filter_map(|remark| slip(file, remark, &steps)));
+    problems
+        .extend(read.remarks.iter().filter_map(|remark| slip(file, remark, &steps, read.keywords)));
     let mut rows: HashMap<String, usize> = HashMap::new();
-    let reader = Reader { file, contract: folder, steps: &steps };
+    let reader = Reader { file, contract: folder, steps: &steps, keywords: read.keywords };
     // What is wrong with a line of a scenario would make its steps look wrong, too.
     let titles: BTreeSet<usize> = read.scenarios.iter().map(|told| told.title).collect();
     let mut spoilt = BTreeSet::new();
@@ -70,15 +72,18 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
 }
 
 /// A description whose second and further words are a step: its keyword is misspelt, or stands where none can.
-fn slip(file: &str, remark: &Remark, steps: &Steps) -> Option<Problem> {
+fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<Problem> {
     let (first, rest) = remark.text.split_once(char::is_whitespace)?;
-    let keyword = KINDS.into_iter().find(|kind| {
+    let kind = KINDS.into_iter().find(|kind| {
         let step = as_cucumber(rest.trim(), "", *kind, None, None);
         matches!(steps.find(&step), Ok(Some(_)))
     })?;
     let told = format!(
-        "`{first}` begins no step here, and yet a step follows; write `{keyword:?} {}` under `Scenario:` or `Background:`",
-        rest.trim()
+        "`{first}` begins no step here, and yet a step follows; write `{} {}` under `{}:` or `{}:`",
+        words.word(kind),
+        rest.trim(),
+        words.scenario_word(),
+        words.background_word()
     );
     Some(Problem::exact(file, remark.at, told))
 }
@@ -108,6 +113,7 @@ struct Reader<'a> {
     file: &'a str,
     contract: &'a str,
     steps: &'a Steps,
+    keywords: &'a Keywords,
 }
 
 impl Reader<'_> {
@@ -181,7 +187,7 @@ impl Reader<'_> {
                 }
             }
         }
-        world.fault(no_such_step(&step.text));
+        world.fault(no_such_step(&step.text, self.keywords));
         kinds[0]
     }
 }
@@ -198,9 +204,12 @@ fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     }
 }
 
-fn no_such_step(text: &str) -> String {
+fn no_such_step(text: &str, words: &Keywords) -> String {
     match vocabulary::like(text).first() {
-        Some(step) => format!("no step says `{text}`; the nearest is `{}`", step.example),
+        Some(step) => {
+            let example = words.example(step.example);
+            format!("no step says `{text}`; the nearest is `{example}`")
+        }
         None => format!("no step says `{text}`; `proofmark steps` lists what can be said"),
     }
 }

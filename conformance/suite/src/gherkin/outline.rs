@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::document::{Step, Tag, Told};
+use super::languages::Keywords;
 use super::parse::Wrong;
 use crate::problem::{Place, did_you_mean};
 
@@ -32,11 +33,16 @@ impl Outline {
     }
 
     /// The cases that come of it, with the steps of backgrounds before its own.
-    pub(super) fn expand(&self, before: &[Step]) -> Result<Vec<Told>, Vec<Wrong>> {
+    pub(super) fn expand(
+        &self,
+        before: &[Step],
+        words: &Keywords,
+    ) -> Result<Vec<Told>, Vec<Wrong>> {
         if self.examples.is_empty() {
             if let Some(keyword) = &self.must_have_examples {
+                let (examples, scenario) = (words.examples_word(), words.scenario_word());
                 let told = format!(
-                    "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `Examples:` with a table under it, or call it `Scenario:`"
+                    "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `{examples}:` with a table under it, or call it `{scenario}:`"
                 );
                 return Err(vec![(self.at, told)]);
             }

@@ -18,8 +18,10 @@ use crate::problem::Place;
 pub(super) type Wrong = (Place, String);
 
 /// What was read, and what was wrong.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Read {
+    /// The words of the file's language.
+    pub(super) keywords: &'static Keywords,
     pub(super) scenarios: Vec<Told>,
     pub(super) remarks: Vec<Remark>,
     pub(super) wrong: Vec<Wrong>,
@@ -28,8 +30,8 @@ pub(super) struct Read {
 /// Reads a whole file.
 pub(super) fn read(text: &str) -> Read {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let keywords = Keywords::of("en").expect("English is in the table");
     let mut parser = Parser {
-        keywords: Keywords::of("en").expect("English is in the table"),
         language_said: false,
         room: Room::Start,
         tags: Vec::new(),
@@ -41,7 +43,7 @@ pub(super) fn read(text: &str) -> Read {
         rule_background: None,
         outline: None,
         outlines: HashMap::new(),
-        read: Read::default(),
+        read: Read { keywords, scenarios: Vec::new(), remarks: Vec::new(), wrong: Vec::new() },
     };
     let mut lines = text.lines().enumerate().map(|(index, text)| Line::new(index + 1, text));
     while let Some(line) = lines.next() {
@@ -75,7 +77,6 @@ enum Title {
 }
 
 struct Parser {
-    keywords: &'static Keywords,
     language_said: bool,
     room: Room,
     /// Not yet given to anything.
@@ -144,7 +145,7 @@ impl Parser {
         }
         self.language_said = true;
         match Keywords::of(name) {
-            Some(keywords) => self.keywords = keywords,
+            Some(keywords) => self.read.keywords = keywords,
             None => {
                 self.wrong(
                     line.word(name),
@@ -156,7 +157,7 @@ impl Parser {
 
     fn title(&self, written: &str) -> Option<(Title, String)> {
         let Keywords { feature, rule, background, scenario, scenario_outline, examples, .. } =
-            self.keywords;
+            self.read.keywords;
         let titles = [
             (Title::Feature, feature),
             (Title::Rule, rule),
@@ -237,7 +238,8 @@ impl Parser {
                         self.room = Room::Examples;
                     }
                     None => {
-                        self.wrong(at, format!("`{keyword}:` belongs to an outline; write a `Scenario Outline:` with steps above it"));
+                        let outline = self.read.keywords.outline_word();
+                        self.wrong(at, format!("`{keyword}:` belongs to an outline; write a `{outline}:` with steps above it"));
                         self.room = Room::Lost;
                     }
                 }
@@ -268,7 +270,7 @@ impl Parser {
 
     fn step_of(&mut self, line: &Line<'_>) -> Option<Step> {
         self.steps()?;
-        let (keyword, kinds) = self.keywords.step(line.trimmed)?;
+        let (keyword, kinds) = self.read.keywords.step(line.trimmed)?;
         Some(Step {
             at: line.whole(),
             keyword: keyword.to_owned(),
@@ -356,20 +358,26 @@ impl Parser {
     }
 
     fn not_here(&mut self, line: &Line<'_>) {
+        let words = self.read.keywords;
+        let (feature, rule) = (words.feature_word(), words.rule_word());
+        let (scenario, examples) = (words.scenario_word(), words.examples_word());
         let expected = match self.room {
             _ if !self.tags.is_empty() => {
-                "after tags comes `Feature:`, `Rule:`, `Scenario:` or `Examples:`"
+                format!("after tags comes `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`")
             }
-            Room::Start => {
-                "a file begins with `Feature:`, perhaps with tags and `# language: …` above it"
-            }
-            Room::Words | Room::Lost => "a scenario begins with `Scenario:`",
+            Room::Start => format!(
+                "a file begins with `{feature}:`, perhaps with tags and `# language: …` above it"
+            ),
+            Room::Words | Room::Lost => format!("a scenario begins with `{scenario}:`"),
             Room::Background | Room::Scenario => {
-                "a line begins with `Given`, `When`, `Then`, `And`, `But`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Scenario:`, `Examples:` or `Rule:`; words stand before the first step"
+                let steps = words.step_words().join("`, `");
+                format!(
+                    "a line begins with `{steps}`, a table's `|`, a doc string's \"\"\" or ```, a tag, `{scenario}:`, `{examples}:` or `{rule}:`; words stand before the first step"
+                )
             }
-            Room::Examples => {
-                "after a table come further `Examples:`, `Scenario:`, `Rule:` or tags; steps stand before the examples"
-            }
+            Room::Examples => format!(
+                "after a table come further `{examples}:`, `{scenario}:`, `{rule}:` or tags; steps stand before the examples"
+            ),
         };
         self.tags.clear();
         self.wrong(line.whole(), format!("`{}` is not Gherkin here; {expected}", line.trimmed));
@@ -378,8 +386,11 @@ impl Parser {
     /// Tags belong to what has a title, but not to a background.
     fn no_tags_before(&mut self, what: &str) {
         if let Some(tag) = self.tags.first() {
+            let words = self.read.keywords;
+            let (feature, rule) = (words.feature_word(), words.rule_word());
+            let (scenario, examples) = (words.scenario_word(), words.examples_word());
             let told = format!(
-                "tags stand above `Feature:`, `Rule:`, `Scenario:` or `Examples:`, not above {what}; move or drop them"
+                "tags stand above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
             );
             self.wrong(tag.at, told);
             self.tags.clear();
@@ -401,7 +412,7 @@ impl Parser {
         let of_feature = self.feature_background.iter().flatten();
         let of_rule = self.rule_background.iter().flatten().filter(|_| self.in_rule);
         let before: Vec<Step> = of_feature.chain(of_rule).cloned().collect();
-        match outline.expand(&before) {
+        match outline.expand(&before, self.read.keywords) {
             Ok(mut told) => self.read.scenarios.append(&mut told),
             Err(mut wrong) => self.read.wrong.append(&mut wrong),
         }
@@ -411,7 +422,8 @@ impl Parser {
         self.no_tags_before("nothing at all");
         self.flush();
         if self.feature.is_none() {
-            let told = "the file is blank; a narrative begins with `Feature:`";
+            let feature = self.read.keywords.feature_word();
+            let told = format!("the file is blank; a narrative begins with `{feature}:`");
             self.wrong(Place { line: 1, column: 1, length: 0 }, told);
         }
     }

@@ -147,42 +147,76 @@ pub const STEPS: &[VocabularyStep] = &[
     plain(r#"Then the file "notes.sage" does not exist"#, "There is no such file now."),
 ];
 
-/// The steps that a misspelt one may have meant, the nearest first.
+/// The steps that a misspelt one may have meant, the nearest first; among equals those of any contract.
 pub fn like(text: &str) -> Vec<&'static VocabularyStep> {
-    let wanted = shape(text).to_lowercase();
-    let mut near: Vec<(usize, usize)> = STEPS
-        .iter()
-        .enumerate()
-        .map(|(index, step)| (distance(&wanted, &shape(step.example).to_lowercase()), index))
-        .filter(|(distance, index)| {
-            *distance <= 1 + shape(STEPS[*index].example).chars().count() / 3
-        })
-        .collect();
+    // A keyword may be of any spoken language, and misspelt as well.
+    let without_keyword = text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
+    let wanted: Vec<String> =
+        [Some(text), without_keyword].into_iter().flatten().map(shape).collect();
+    let mut near: Vec<(usize, bool, usize)> = Vec::new();
+    for (index, step) in STEPS.iter().enumerate() {
+        let said = shape(step.example);
+        let away = wanted.iter().map(|wanted| distance(wanted, &said)).min().unwrap_or(usize::MAX);
+        if away <= 1 + said.chars().count() / 3 {
+            near.push((away, step.contract.is_some(), index));
+        }
+    }
     near.sort_unstable();
-    near.into_iter().map(|(_, index)| &STEPS[index]).collect()
+    near.into_iter().map(|(.., index)| &STEPS[index]).collect()
 }
 
-/// The steps that speak of these words, those with the most of them first.
+/// The steps that speak of these words, those with the most of them first; among equals those of any contract.
 pub fn about(text: &str) -> Vec<&'static VocabularyStep> {
     let words: Vec<String> = shape(text)
-        .to_lowercase()
         .split(|letter: char| !letter.is_alphanumeric())
-        .filter(|word| word.len() > 2)
+        .filter(|word| word.len() > 2 && !SMALL_WORDS.contains(word))
         .map(str::to_owned)
         .collect();
     let hits = |step: &VocabularyStep| {
-        let said = format!("{} {}", step.example, step.does).to_lowercase();
+        let said = format!("{} {}", shape(step.example), shape(step.does));
         words.iter().filter(|word| said.contains(word.as_str())).count()
     };
     let mut found: Vec<(usize, &VocabularyStep)> =
         STEPS.iter().map(|step| (hits(step), step)).filter(|(hits, _)| *hits > 0).collect();
     // Stable: among equals the order of the story stays.
-    found.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
+    found.sort_by_key(|(hits, step)| (std::cmp::Reverse(*hits), step.contract.is_some()));
     found.into_iter().map(|(_, step)| step).collect()
 }
 
+/// Those that are like a text, then those that are about the same.
+pub fn near(text: &str) -> Vec<&'static VocabularyStep> {
+    let mut found = like(text);
+    for step in about(text) {
+        if !found.iter().any(|known| known.example == step.example) {
+            found.push(step);
+        }
+    }
+    found
+}
+
+/// They stand in too many steps to tell one from another.
+const SMALL_WORDS: [&str; 5] = ["and", "has", "the", "was", "with"];
+
+/// What authors say for a word of the vocabulary; nothing where the word adds nothing.
+const SAME: [(&str, &str); 13] = [
+    ("answers", "returns"),
+    ("gives", "returns"),
+    ("hands", "returns"),
+    ("produces", "returns"),
+    ("responds", "returns"),
+    ("yields", "returns"),
+    ("back", ""),
+    ("errors", "fails"),
+    ("raises", "fails"),
+    ("rejects", "fails"),
+    ("throws", "fails"),
+    ("contains", "holds"),
+    ("invoked", "called"),
+];
+
 /// A step's wording without what an author fills in, to compare wordings.
 fn shape(text: &str) -> String {
+    let text = text.trim();
     let text = ["Given ", "When ", "Then ", "And ", "But ", "* "]
         .iter()
         .find_map(|keyword| text.strip_prefix(keyword))
@@ -191,5 +225,58 @@ fn shape(text: &str) -> String {
     for (index, part) in text.split('"').enumerate() {
         shape.push_str(if index % 2 == 1 { "\"\"" } else { part });
     }
-    shape.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect()
+    let shape: String = shape
+        .to_lowercase()
+        .chars()
+        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
+        .collect();
+    let words = shape.split_whitespace().map(|word| {
+        let (bare, colon) = word.strip_suffix(':').map_or((word, ""), |bare| (bare, ":"));
+        let meant = match bare {
+            "null" | "true" | "false" => "\"\"",
+            _ => SAME.iter().find(|(said, _)| *said == bare).map_or(bare, |(_, meant)| meant),
+        };
+        (meant, colon)
+    });
+    words.fold(String::new(), |mut shape, (word, colon)| {
+        if !shape.is_empty() && !word.is_empty() {
+            shape.push(' ');
+        }
+        shape + word + colon
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn first(text: &str, example: Option<&str>) {
+        assert_eq!(like(text).first().map(|step| step.example), example, "{text}");
+    }
+
+    #[test]
+    fn what_is_filled_in_keywords_and_other_words_do_not_hide_a_step() {
+        let returns = Some("Then it returns \"text\"");
+        for text in [
+            "it retruns null",
+            "it returned null",
+            "it retruns true",
+            "Dann it retruns null",
+            "it gives back null",
+            "it answers \"x\"",
+        ] {
+            first(text, returns);
+        }
+        first("it gives back:", Some("Then it returns:"));
+        first("it throws EVALIDATION", Some("Then it fails with EVALIDATION"));
+        first("all is well in the world", None);
+    }
+
+    #[test]
+    fn general_steps_come_first_among_equals() {
+        let found: Vec<bool> =
+            about("it returned").iter().map(|step| step.contract.is_some()).collect();
+        assert!(found.is_sorted() && found.contains(&true) && found.contains(&false), "{found:?}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::falsifiable::can_fail;
-use crate::case::{Action, Case, CaseKind, FileExpected, FileGiven};
+use crate::case::{Action, Case, CaseKind, FileExpected, FileGiven, Step};
 use crate::ledger::{Contract, Requirement};
 use crate::problem::{Problem, did_you_mean};
 use crate::saved::{name_of, references};
@@ -129,6 +129,32 @@ impl CaseLint<'_> {
         self.problems.push(about(self.case, message));
     }
 
+    /// Something is wrong with a step. Rows of an outline share their steps, and scenarios their background: so a narrative's step is told of
+    /// where it stands, in the same words for each case that it is part of, and thus once.
+    fn wrong_step(&mut self, step: &Step, message: impl std::fmt::Display) {
+        match self.case.kind {
+            CaseKind::Scenario => {
+                self.problems.push(Problem::new(&step.at.file, step.at.line, message.to_string()));
+            }
+            CaseKind::Fixture | CaseKind::Law(_) => self.wrong(message),
+        }
+    }
+
+    /// Something is wrong with a tag, or with a fixture's member. Rows of an outline share their tags, so it is told once, and among the outline's own
+    /// lines: from a row on, the next tags are those of another scenario.
+    fn wrong_tag(&mut self, message: impl std::fmt::Display) {
+        let case = self.case;
+        let row = case.id().rsplit_once('/').filter(|(_, row)| row.parse::<usize>().is_ok());
+        let last = case.steps.last().filter(|step| step.at.line < case.at.line);
+        match (case.kind, row, last) {
+            (CaseKind::Scenario, Some((id, _)), Some(last)) => {
+                let told = format!("case `{id}`: {message}");
+                self.problems.push(Problem::new(&last.at.file, last.at.line, told));
+            }
+            _ => self.wrong(message),
+        }
+    }
+
     fn check(&mut self) {
         let case = self.case;
         if !case.id().split('/').all(is_kebab) || case.id().split('/').count() < 2 {
@@ -159,7 +185,7 @@ impl CaseLint<'_> {
 
     fn check_requirements(&mut self) {
         if self.case.shows.is_empty() {
-            self.wrong(
+            self.wrong_tag(
                 "it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves",
             );
         }
@@ -170,7 +196,10 @@ impl CaseLint<'_> {
                     self.contract.requirements.iter().map(|known| known.id.as_str()),
                 );
                 let hint = or(hint, "add it there, or name one that is there");
-                self.wrong(format!("`{id}` is not in the ledger of {}{hint}", self.contract.id));
+                self.wrong_tag(format!(
+                    "`{id}` is not in the ledger of {}{hint}",
+                    self.contract.id
+                ));
             }
         }
     }
@@ -181,7 +210,10 @@ impl CaseLint<'_> {
         } else if !can_fail(self.case) {
             self.wrong("whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it");
         }
-        for call in self.case.calls() {
+        let case = self.case;
+        let calls =
+            case.steps.iter().flat_map(|step| step.calls().iter().map(move |call| (step, call)));
+        for (step, call) in calls {
             let contract = self.contract;
             let known = || {
                 contract
@@ -194,32 +226,35 @@ impl CaseLint<'_> {
                 let hint = did_you_mean(&call.operation, known());
                 let hint =
                     or(hint, "add it to `operations` of the ledger, or call one that is there");
-                self.wrong(format!(
-                    "`{}` is not an operation of {}{hint}",
-                    call.operation, contract.id
-                ));
+                self.wrong_step(
+                    step,
+                    format!("`{}` is not an operation of {}{hint}", call.operation, contract.id),
+                );
             }
             if !call.args.is_object() {
-                self.wrong(format!(
-                    "the args of `{}` must be an object, not {}",
-                    call.operation, call.args
-                ));
+                self.wrong_step(
+                    step,
+                    format!(
+                        "the args of `{}` must be an object, not {}",
+                        call.operation, call.args
+                    ),
+                );
             }
         }
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
                 let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
                 let hint = or(hint, "add it to `hooks` of the ledger, or name one that is there");
-                self.wrong(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
+                self.wrong_tag(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
             }
         }
         for step in &self.case.steps {
             let Action::Together(calls) = &step.action else { continue };
             if calls.len() < 2 {
-                self.wrong("`together` needs at least two calls");
+                self.wrong_step(step, "`together` needs at least two calls");
             }
             if calls.iter().any(|call| !call.asks.is_empty()) {
-                self.wrong("`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
+                self.wrong_step(step, "`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
             }
         }
     }
@@ -248,7 +283,7 @@ impl CaseLint<'_> {
                 }
             }
             for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
-                self.wrong(format!(
+                self.wrong_step(step, format!(
                     "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"`; a real value of that form stands in `$literal`",
                     name_of(reference)
                 ));

@@ -22,6 +22,16 @@ const CALL: &str = "    When \"demo.read\" is called\n";
     "Given \"demo.read\"",
     "5: no step says `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; say first what is called"
 )]
+#[case::slip_before_what_is_filled_in(
+    "it returns null",
+    "it retruns null",
+    "6: no step says `it retruns null`; the nearest is `Then it returns \"text\"`"
+)]
+#[case::another_form_of_the_word(
+    "it returns null",
+    "it returned null",
+    "6: no step says `it returned null`; the nearest is `Then it returns \"text\"`"
+)]
 #[case::no_id(
     "@id:story/back ",
     "",
@@ -60,7 +70,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::unknown_operation(
     "demo.read",
     "demo.raed",
-    "4: case `story/back`: `demo.raed` is not an operation of demo (did you mean `demo.read`?)"
+    "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)"
 )]
 #[case::no_why(
     "What was written is read",
@@ -327,6 +337,65 @@ fn a_fault_is_told_once() {
         &OUTLINE.replace("Then it returns <n>", "Then it retruns"),
         "9: no step says `it retruns`; the nearest is `Then it returns:`",
     );
+}
+
+#[test]
+fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
+    let text = OUTLINE.replace("demo.read", "demo.raed");
+    refused(&text, "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)");
+    let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
+    let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+    let place = found[0].place();
+    assert_eq!((place.line, place.column, place.length), (5, 10, 11));
+}
+
+/// The next tags after a row are another scenario's.
+#[test]
+fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
+    let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: See DEMO-009\n    When \"demo.read\" is called\n    Then it returns null\n";
+    let text = format!("{}{sound}", OUTLINE.replace("@shows:DEMO-001", "@shows:DEMO-009"));
+    let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
+    let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+    let told: Vec<&str> = found.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        told,
+        ["case `story/rows`: `DEMO-009` is not in the ledger of demo (did you mean `DEMO-001`?)"]
+    );
+    assert!((3..=14).contains(&found[0].place().line), "{found:?}");
+}
+
+/// English words would be refused there.
+#[rstest]
+#[case::step(
+    "    Dann it returns null",
+    "    Dann it retruns null",
+    "6: no step says `it retruns null`; the nearest is `Dann it returns \"text\"`"
+)]
+#[case::keyword(
+    "    Dann it returns null",
+    "    Then it returns null",
+    "6: `Then it returns null` is not Gherkin here; a line begins with `Angenommen`, `Wenn`, `Dann`, `Und`, `Aber`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Szenario:`, `Beispiele:` or `Regel:`; words stand before the first step"
+)]
+#[case::first_keyword(
+    "    Wenn \"demo.read\"",
+    "    When \"demo.read\"",
+    "5: `When` begins no step here, and yet a step follows; write `Wenn \"demo.read\" is called` under `Szenario:` or `Grundlage:`"
+)]
+#[case::title(
+    "  Szenario:",
+    "  Scenario:",
+    "4: `Scenario: Es wird gelesen` is not Gherkin here; after tags comes `Funktionalität:`, `Regel:`, `Szenario:` or `Beispiele:`"
+)]
+#[case::outline(
+    "  Szenario:",
+    "  Szenariogrundriss:",
+    "4: this `Szenariogrundriss:` has no examples, so its <columns> would stay as they are; write `Beispiele:` with a table under it, or call it `Szenario:`"
+)]
+fn advice_is_in_the_language_of_the_file(#[case] old: &str, #[case] new: &str, #[case] told: &str) {
+    let text = "# language: de\nFunktionalität: Lesen\n  @id:story/lesen @shows:DEMO-001\n  Szenario: Es wird gelesen\n    Wenn \"demo.read\" is called\n    Dann it returns null\n";
+    assert_eq!(text.matches(old).count(), 1);
+    let found = problems(with(FEATURE, &text.replace(old, new)));
+    assert_eq!(found.lines().next(), Some(format!("{FEATURE}:{told}").as_str()));
 }
 
 #[test]
