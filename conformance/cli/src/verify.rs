@@ -7,9 +7,10 @@ use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::key::PublicKey;
 use proofmark_certificate::sha256;
 use proofmark_certificate::statement::{Statement, StatementError, SubjectIs, first_difference};
+use proofmark_report::text::visible_line;
 use proofmark_suite::record::{MOST_BYTES, RecordError};
 
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 use crate::options::SuiteChoice;
 
@@ -40,24 +41,30 @@ struct Refuted(String);
 
 type Checked<T> = Result<Result<T, Refuted>, Failed>;
 
-/// Writes what was checked, and what was not.
+/// Writes what was checked, and what was not: when all is checked, so that a reader who stops early
+/// changes nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    match check(args, out)? {
-        Ok(statement) if statement.is_certified() => {
+    let mut told = Vec::new();
+    let exit = match check(args, &mut told) {
+        Ok(Ok(statement)) if statement.is_certified() => {
             let certified = statement.predicate.contracts.iter().filter(|one| one.certified);
             let ids: Vec<&str> = certified.map(|one| one.id.as_str()).collect();
-            writeln!(out, "genuine: certified for {}", ids.join(", "))?;
+            writeln!(told, "genuine: certified for {}", ids.join(", "))?;
             Ok(Exit::Holds)
         }
-        Ok(_) => {
-            writeln!(out, "genuine, and it says: NOT CERTIFIED")?;
+        Ok(Ok(_)) => {
+            writeln!(told, "genuine, and it says: NOT CERTIFIED")?;
             Ok(Exit::DoesNotHold)
         }
-        Err(Refuted(why)) => {
-            writeln!(out, "NO         {why}\nthe certificate does not hold")?;
+        Ok(Err(Refuted(why))) => {
+            writeln!(told, "NO         {}\nthe certificate does not hold", visible_line(&why))?;
             Ok(Exit::DoesNotHold)
         }
-    }
+        Err(fault) => Err(fault),
+    };
+    let written = out.write_all(&told);
+    // A fault of the files is worth more than one of the output.
+    standing(exit?, written)
 }
 
 fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
@@ -188,10 +195,11 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
                 path.display()
             ))));
         };
-        writeln!(out, "ok         artifact {} {digest}", found.name)?;
+        writeln!(out, "ok         artifact {} {digest}", visible_line(&found.name))?;
         left.retain(|name| *name != found.name);
     }
     for name in left {
+        let name = visible_line(name);
         writeln!(out, "not checked  the artifact `{name}`: --artifact FILE checks it")?;
     }
     Ok(Ok(()))
