@@ -4,6 +4,7 @@
 //! there. What is found says what to change.
 
 mod checks;
+mod lifetime;
 mod wire;
 
 use serde::Serialize;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::subject::{Fault, Patience, StartError, SubjectCommand};
+use crate::subject::{Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
 use proofmark_protocol::{FrameError, PROTOCOL};
 use wire::{Trouble, Wire};
@@ -63,10 +64,10 @@ pub async fn examine(
 ) -> Result<Vec<Finding>, StartError> {
     let exam = Exam { command, patience, suite };
     let first = exam.start()?;
-    let (finding, hello) = checks::hello(first, patience).await;
+    let (finding, hello) = lifetime::hello(first, patience).await;
     let mut findings = vec![finding];
     let Some(hello) = hello else { return Ok(findings) };
-    findings.push(checks::introduction(&hello, suite));
+    findings.push(lifetime::introduction(&hello, suite));
     let exam = &exam;
     findings.push(exam.check("unknown members", checks::unknown_members).await?);
     findings.push(exam.check("framing", checks::framing).await?);
@@ -79,7 +80,7 @@ pub async fn examine(
     findings.push(exam.check("many at a time", checks::many).await?);
     findings.push(exam.check("waiting calls", checks::waiting).await?);
     findings.push(exam.check("garbage", checks::garbage).await?);
-    findings.push(exam.check("other version", checks::other_version).await?);
+    findings.push(exam.check("other version", lifetime::other_version).await?);
     findings.push(exam.shutdown().await?);
     findings.push(exam.end_of_input().await?);
     Ok(findings)
@@ -105,45 +106,6 @@ impl Exam<'_> {
         let mut wire = self.start()?;
         let found = check(&mut wire, self.suite).await;
         Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
-    }
-
-    async fn shutdown(&self) -> Result<Finding, StartError> {
-        const CHECK: &str = "shutdown";
-        let mut wire = self.start()?;
-        let answered = async {
-            wire.ask(0, "hello", &greeting()).await?;
-            wire.ask(1, "shutdown", &json!({})).await
-        };
-        if let Err(trouble) = answered.await {
-            return Ok(troubled(CHECK, &trouble));
-        }
-        Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
-    }
-
-    /// A harness that dies closes stdin and says nothing.
-    async fn end_of_input(&self) -> Result<Finding, StartError> {
-        const CHECK: &str = "end of input";
-        let mut wire = self.start()?;
-        if let Err(trouble) = wire.ask(0, "hello", &greeting()).await {
-            return Ok(troubled(CHECK, &trouble));
-        }
-        Ok(self.ended(CHECK, wire, "after stdin was closed").await)
-    }
-
-    async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
-        match wire.end().await {
-            None => Finding::sound(check, format!("it ends {when}, and leaves no process")),
-            Some(fault @ Fault::LeftProcesses { .. }) => Finding::unsound(
-                check,
-                fault.to_string(),
-                "end every child process before the adapter ends",
-            ),
-            Some(fault) => Finding::unsound(
-                check,
-                format!("it does not end {when}: {fault}"),
-                "leave the loop when `shutdown` was answered or stdin ends, and exit; open timers, threads and sockets must not keep the process alive",
-            ),
-        }
     }
 }
 
