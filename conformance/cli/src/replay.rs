@@ -57,8 +57,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
     if args.subject.is_named() {
         return again(args, &suite, &record, &results, out);
     }
-    let failed =
-        results.iter().filter(|result| !matches!(result.verdict, Verdict::Passed)).count();
+    let failed = results.iter().filter(|result| !matches!(result.verdict, Verdict::Passed)).count();
     let holds = failed == 0 && outcome.faults.is_empty() && !outcome.interrupted;
     let mut write = || -> io::Result<()> {
         for result in &results {
@@ -135,7 +134,9 @@ fn again(
 
 fn told(seen: Option<&CaseSeen>) -> String {
     match seen {
-        Some(CaseSeen::NotExercised(reason)) => format!("not exercised: {}", visible_line(&reason.to_string())),
+        Some(CaseSeen::NotExercised(reason)) => {
+            format!("not exercised: {}", visible_line(&reason.to_string()))
+        }
         Some(CaseSeen::Played(_)) => "it was run".to_owned(),
         None => "nothing".to_owned(),
     }

@@ -291,18 +291,16 @@ pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
 /// A call that waits for a fake must not keep the others waiting.
 pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
-    wire.ask(0, "hello", &greeting()).await?;
+    let hello = wire.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
     params["fakes"] = json!(["secrets"]);
     wire.ask(1, "open", &params).await?;
     let get = json!({ "session": "d", "operation": "utils.secrets.get", "args": { "key": "K" } });
     wire.send(2, "call", &get).await?;
     wire.until_asked(2, "utils.secrets.get").await?;
-    if wire.has_answer(2) {
-        return Ok(Finding::not_yet(
-            CHECK,
-            "`utils.secrets.get` calls a fake, and is not there yet",
-        ));
+    if wire.asked.is_empty() {
+        let answer = wire.answer(2, "utils.secrets.get").await?;
+        return Ok(never_asked(CHECK, &hello, &answer));
     }
     wire.send(3, "call", &call("d", json!({}))).await?;
     let answered = wire.answer(3, "call").await;
@@ -325,6 +323,27 @@ pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
             "give the value of the fake's answer to the implementation that asked for it",
         ),
     })
+}
+
+/// What to say of a call that should have asked a fake and was answered without. Who does not claim the
+/// contract need not have it.
+fn never_asked(check: &'static str, hello: &Value, answer: &Value) -> Finding {
+    const CONTRACT: &str = "sage.utils";
+    if code(answer) == Some(RpcError::NOT_IMPLEMENTED) {
+        return Finding::not_yet(check, "`utils.secrets.get` calls a fake, and is not there yet");
+    }
+    let said = answer.get("error").or(answer.get("result")).unwrap_or(&Value::Null);
+    let told =
+        format!("`utils.secrets.get` was answered without asking the fake `secrets`: {said}");
+    let claims = hello["result"]["contracts"].as_array();
+    match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == CONTRACT)) {
+        true => Finding::unsound(
+            check,
+            told,
+            "while a call is under way, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
+        ),
+        false => Finding::not_yet(check, format!("`{CONTRACT}` is not claimed; {told}")),
+    }
 }
 
 /// No harness sends garbage, but a person at a prompt does.

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::checks::code;
 use super::wire::{Trouble, Wire};
-use super::{Exam, Finding, greeting, troubled};
+use super::{Exam, Finding, greeting, last, troubled};
 use crate::problem::did_you_mean;
 use crate::subject::{Fault, Patience, StartError};
 use crate::suite::Suite;
@@ -38,6 +38,18 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
                 },
             };
             (finding, None)
+        }
+        // It may have ended before anything could be written, or while it was: no request is to blame.
+        Err(Trouble::Ended { status, stderr, .. }) => {
+            let told = format!("the adapter ended {status} before it answered `hello`");
+            let change = match stderr.is_empty() {
+                true => {
+                    "run the command by hand: it ends before it reads a request, and says nothing on stderr"
+                }
+                false => "fix what its stderr says: it ends before it reads a request",
+            };
+            let finding = Finding::unsound(CHECK, told, change);
+            (Finding { stderr: last(&stderr), ..finding }, None)
         }
         Err(trouble) => (troubled(CHECK, &trouble), None),
     }

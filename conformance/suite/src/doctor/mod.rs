@@ -28,6 +28,10 @@ pub struct Finding {
     /// What to change, unless all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
+    /// The last lines that an adapter wrote to stderr before it ended. They are its own words: whoever
+    /// shows them makes them visible.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
 }
 
 /// How a check went.
@@ -42,17 +46,29 @@ pub enum State {
 }
 
 impl Finding {
+    fn new(check: &'static str, state: State, told: impl Into<String>) -> Self {
+        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new() }
+    }
+
     fn sound(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, state: State::Sound, told: told.into(), change: None }
+        Self::new(check, State::Sound, told)
     }
 
     fn unsound(check: &'static str, told: impl Into<String>, change: impl Into<String>) -> Self {
-        let (told, change) = (told.into(), Some(change.into()));
-        Self { check, state: State::Unsound, told, change }
+        Self { change: Some(change.into()), ..Self::new(check, State::Unsound, told) }
     }
 
     fn not_yet(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, state: State::NotYet, told: told.into(), change: None }
+        Self::new(check, State::NotYet, told)
+    }
+}
+
+/// An answer that is told of may have megabytes.
+fn cut(told: String) -> String {
+    const MOST: usize = 1_000;
+    match told.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes in all)", &told[..at], told.len()),
+        None => told,
     }
 }
 
@@ -122,11 +138,14 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             format!("no answer to `{to}` within {}", seconds(after)),
             "answer every request, whatever is in it, and flush stdout after each message",
         ),
-        Trouble::Ended { status, to, stderr } => Finding::unsound(
-            check,
-            format!("the adapter ended {status} before it answered `{to}`{}", last(stderr)),
-            "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
-        ),
+        Trouble::Ended { status, to, stderr } => Finding {
+            stderr: last(stderr),
+            ..Finding::unsound(
+                check,
+                format!("the adapter ended {status} before it answered `{to}`"),
+                "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+            )
+        },
         Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
             check,
             format!("stdout ended in the middle of a line: `{excerpt}`"),
@@ -142,6 +161,16 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             format!("stdout carried what is no JSON-RPC 2.0 message: `{line}`"),
             "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`",
         ),
+        Trouble::Unasked { what } => Finding::unsound(
+            check,
+            format!("it answers what nobody asked: {what}"),
+            "answer each request once, with the `id` that it came with, and write nothing else to stdout",
+        ),
+        Trouble::AsksTooMuch { what } => Finding::unsound(
+            check,
+            format!("it asks without end: {what} of its own"),
+            "ask a fake only while a call needs it, and wait for the answer before the next request",
+        ),
         Trouble::ClosedStdin => Finding::unsound(
             check,
             "the adapter closed its stdin",
@@ -150,6 +179,8 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
     }
 }
 
-fn last(stderr: &[String]) -> String {
-    stderr.last().map(|line| format!("; its last words on stderr: {line}")).unwrap_or_default()
+/// Enough to see what was thrown, and where.
+fn last(stderr: &[String]) -> Vec<String> {
+    const MOST: usize = 10;
+    stderr[stderr.len().saturating_sub(MOST)..].to_vec()
 }
