@@ -29,7 +29,7 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // From now on, so that one during a round is not lost.
-        let mut asked = Asked {
+        let mut signals = Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         };
@@ -39,7 +39,7 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
             let mut round = Command::new(&program).args(&args).spawn()?;
             let status = tokio::select! {
                 status = round.wait() => status?,
-                () = asked.to_end() => return Ok(found(end(&mut round).await?)),
+                () = signals.next() => return Ok(found(end(&mut round).await?)),
             };
             let after = snapshot(folders);
             if edits.ask_for_another(&before, &after) {
@@ -48,20 +48,20 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
             eprint_waiting(folders);
             tokio::select! {
                 () = changed(folders, after) => {}
-                () = asked.to_end() => return Ok(found(status)),
+                () = signals.next() => return Ok(found(status)),
             }
         }
     })
 }
 
 /// The signals that end it.
-struct Asked {
+struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Asked {
-    async fn to_end(&mut self) {
+impl Signals {
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
