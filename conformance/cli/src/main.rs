@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, &mut out),
         Command::Verify(args) => verify::verify(args, &mut out),
         Command::Merge(args) => merge::merge(args, &mut out),
-        Command::Replay(args) => exit::to_the_end(replay::replay(args, &mut out)),
+        Command::Replay(args) => replay::replay(args, &mut out),
         Command::Badge(args) => badge::badge(args, &mut out),
         Command::Keygen(args) => keygen::keygen(args, &mut out),
         Command::List(args) => exit::to_the_end(list::list(args, &mut out)),

@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use proofmark_report::style::{BAD, GOOD, QUIET, STRONG, styled};
+use proofmark_report::text::visible_line;
 use proofmark_suite::Suite;
 use proofmark_suite::case::{Action, Case, CaseKind};
 use proofmark_suite::record::{CaseSeen, Record};
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
 use proofmark_suite::select::Selection;
+use proofmark_suite::subject::Fault;
 use proofmark_suite::transcript::{Answered, Seen, Stopped, Transcript};
 use proofmark_suite::verdict::{CaseResult, Verdict};
 
@@ -55,23 +57,31 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
     if args.subject.is_named() {
         return again(args, &suite, &record, &results, out);
     }
-    let mut failed = 0;
-    for result in &results {
-        let passes = matches!(result.verdict, Verdict::Passed);
-        let fails = matches!(result.verdict, Verdict::Failed { .. });
-        failed += usize::from(!passes);
-        if (fails || !args.case.is_empty())
-            && let (Some(case), Some(seen)) = (suite.case(&result.case), record.seen(&result.case))
-        {
-            show(out, case, seen, result, &record)?;
-        }
-    }
-    let counted = writeln!(out, "{} case(s) judged again, {failed} did not pass", results.len());
-    for fault in &outcome.faults {
-        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
-    }
+    let failed = results.iter().filter(|result| !matches!(result.verdict, Verdict::Passed)).count();
     let holds = failed == 0 && outcome.faults.is_empty() && !outcome.interrupted;
-    standing(if holds { Exit::Holds } else { Exit::DoesNotHold }, counted)
+    let mut write = || -> io::Result<()> {
+        for result in &results {
+            let fails = matches!(result.verdict, Verdict::Failed { .. });
+            if (fails || !args.case.is_empty())
+                && let (Some(case), Some(seen)) =
+                    (suite.case(&result.case), record.seen(&result.case))
+            {
+                show(out, case, seen, result, &record)?;
+            }
+        }
+        writeln!(out, "{} case(s) judged again, {failed} did not pass", results.len())?;
+        write_faults(out, &outcome.faults)
+    };
+    let written = write();
+    standing(if holds { Exit::Holds } else { Exit::DoesNotHold }, written)
+}
+
+fn write_faults(out: &mut dyn Write, faults: &[Fault]) -> io::Result<()> {
+    for fault in faults {
+        let told = fault.to_string();
+        writeln!(out, "{} {}: {}", styled(BAD, "FAULT"), fault.code(), visible_line(&told))?;
+    }
+    Ok(())
 }
 
 /// Sends the cases to a subject and tells where it departs from what was recorded.
@@ -96,36 +106,38 @@ fn again(
     let unrecorded = |fault| Failed::BadRecord { path: args.transcript.clone(), fault };
     let now = Record::of(&outcome, suite, None).map_err(unrecorded)?.settled(suite);
     let record = record.clone().settled(suite);
-    let mut departed = 0;
-    for result in results {
-        let (before, after) = (record.seen(&result.case), now.seen(&result.case));
-        if before == after {
-            continue;
-        }
-        departed += 1;
-        writeln!(out, "{} {}", styled(BAD, "DEPARTS"), styled(STRONG, &result.case))?;
-        match (before, after) {
-            (Some(CaseSeen::Played(before)), Some(CaseSeen::Played(after))) => {
-                let (place, was, is) = departure(before, after);
-                writeln!(out, "  first at {place}\n    recorded  {was}\n    now       {is}")?;
+    let departed: Vec<&str> = results
+        .iter()
+        .map(|result| result.case.as_str())
+        .filter(|case| record.seen(case) != now.seen(case))
+        .collect();
+    let same = departed.is_empty() && outcome.faults == record.faults;
+    let mut write = || -> io::Result<()> {
+        for case in &departed {
+            writeln!(out, "{} {}", styled(BAD, "DEPARTS"), styled(STRONG, case))?;
+            match (record.seen(case), now.seen(case)) {
+                (Some(CaseSeen::Played(before)), Some(CaseSeen::Played(after))) => {
+                    let (place, was, is) = departure(before, after);
+                    writeln!(out, "  first at {place}\n    recorded  {was}\n    now       {is}")?;
+                }
+                (before, after) => {
+                    writeln!(out, "    recorded  {}\n    now       {}", told(before), told(after))?;
+                }
             }
-            (before, after) => {
-                writeln!(out, "    recorded  {}\n    now       {}", told(before), told(after))?;
-            }
         }
-    }
-    for fault in &outcome.faults {
-        writeln!(out, "{} {}: {fault}", styled(BAD, "FAULT"), fault.code())?;
-    }
-    let counted =
-        writeln!(out, "{} case(s) sent again, {departed} departed from the record", results.len());
-    let same = departed == 0 && outcome.faults == record.faults;
-    standing(if same { Exit::Holds } else { Exit::DoesNotHold }, counted)
+        write_faults(out, &outcome.faults)?;
+        let (all, departed) = (results.len(), departed.len());
+        writeln!(out, "{all} case(s) sent again, {departed} departed from the record")
+    };
+    let written = write();
+    standing(if same { Exit::Holds } else { Exit::DoesNotHold }, written)
 }
 
 fn told(seen: Option<&CaseSeen>) -> String {
     match seen {
-        Some(CaseSeen::NotExercised(reason)) => format!("not exercised: {reason}"),
+        Some(CaseSeen::NotExercised(reason)) => {
+            format!("not exercised: {}", visible_line(&reason.to_string()))
+        }
         Some(CaseSeen::Played(_)) => "it was run".to_owned(),
         None => "nothing".to_owned(),
     }
@@ -161,9 +173,10 @@ fn departure(before: &Transcript, after: &Transcript) -> (String, String, String
 fn json(value: &impl serde::Serialize) -> String {
     const MOST: usize = 600;
     let text = serde_json::to_string(value).unwrap_or_default();
+    let text = visible_line(&text);
     match text.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}… ({} bytes in all)", &text[..at], text.len()),
-        None => text,
+        None => text.into_owned(),
     }
 }
 
@@ -182,7 +195,9 @@ fn show(
     writeln!(out, "{label} {}  {}", styled(STRONG, &case.name), styled(QUIET, &case.at))?;
     writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
     match (seen, case.kind) {
-        (CaseSeen::NotExercised(reason), _) => writeln!(out, "  {reason}")?,
+        (CaseSeen::NotExercised(reason), _) => {
+            writeln!(out, "  {}", visible_line(&reason.to_string()))?;
+        }
         (CaseSeen::Played(transcript), CaseKind::Law(law)) if !transcript.tries.is_empty() => {
             let tries = &transcript.tries;
             writeln!(out, "  {} input(s) were tried; the last one:", tries.len())?;
@@ -195,16 +210,17 @@ fn show(
         (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,
     }
     if let Verdict::Failed { failure } = &result.verdict {
-        writeln!(out, "  {} {}", styled(BAD, &failure.reason), failure.told)?;
+        writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
         for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
             if let Some(value) = value {
                 writeln!(out, "  {} {}", styled(QUIET, label), json(value))?;
             }
         }
         if let Some(difference) = &failure.difference {
-            writeln!(out, "  first difference at {}", styled(STRONG, &difference.path))?;
-            writeln!(out, "    expected  {}", styled(GOOD, &difference.expected))?;
-            writeln!(out, "    got       {}", styled(BAD, &difference.got))?;
+            let path = visible_line(&difference.path);
+            writeln!(out, "  first difference at {}", styled(STRONG, path))?;
+            writeln!(out, "    expected  {}", styled(GOOD, visible_line(&difference.expected)))?;
+            writeln!(out, "    got       {}", styled(BAD, visible_line(&difference.got)))?;
         }
     }
     writeln!(out)
@@ -232,12 +248,16 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
             let Some(answer) = answers.get(number) else { continue };
             let reply = match &answer.reply {
                 Ok(value) => json(value),
-                Err(error) => format!("{} {error}", styled(BAD, "adapter error")),
+                Err(error) => {
+                    let told = error.to_string();
+                    format!("{} {}", styled(BAD, "adapter error"), visible_line(&told))
+                }
             };
             writeln!(out, "    answer {reply}")?;
             for ask in &answer.asks {
                 let (args, answer) = (json(&ask.args), json(&ask.answer));
-                writeln!(out, "    asked  {}.{} {args} → {answer}", ask.fake, ask.method)?;
+                let (fake, method) = (visible_line(&ask.fake), visible_line(&ask.method));
+                writeln!(out, "    asked  {fake}.{method} {args} → {answer}")?;
             }
         }
         match (&step.action, seen) {
@@ -247,7 +267,7 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
             }
             (_, Some(Seen::Files(files))) => {
                 for (path, file) in files {
-                    writeln!(out, "    file   {path} {}", json(file))?;
+                    writeln!(out, "    file   {} {}", visible_line(path), json(file))?;
                 }
             }
             _ => {}
@@ -258,8 +278,13 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
         }
     }
     match &transcript.stopped {
-        Some(Stopped::Refused(error)) => writeln!(out, "  the adapter refused `open`: {error}")?,
-        Some(Stopped::Fault { fault, .. }) => writeln!(out, "  stopped: {fault}")?,
+        Some(Stopped::Refused(error)) => {
+            let told = error.to_string();
+            writeln!(out, "  the adapter refused `open`: {}", visible_line(&told))?;
+        }
+        Some(Stopped::Fault { fault, .. }) => {
+            writeln!(out, "  stopped: {}", visible_line(&fault.to_string()))?;
+        }
         None => {}
     }
     Ok(())

@@ -10,7 +10,7 @@ use proofmark_certificate::statement::{Statement, StatementError, SubjectIs, fir
 use proofmark_report::text::visible_line;
 use proofmark_suite::record::{MOST_BYTES, RecordError};
 
-use crate::exit::{Exit, Failed};
+use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 use crate::options::SuiteChoice;
 
@@ -41,24 +41,30 @@ struct Refuted(String);
 
 type Checked<T> = Result<Result<T, Refuted>, Failed>;
 
-/// Writes what was checked, and what was not.
+/// Writes what was checked, and what was not: when all is checked, so that a reader who stops early
+/// changes nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    match check(args, out)? {
-        Ok(statement) if statement.is_certified() => {
+    let mut told = Vec::new();
+    let exit = match check(args, &mut told) {
+        Ok(Ok(statement)) if statement.is_certified() => {
             let certified = statement.predicate.contracts.iter().filter(|one| one.certified);
             let ids: Vec<&str> = certified.map(|one| one.id.as_str()).collect();
-            writeln!(out, "genuine: certified for {}", ids.join(", "))?;
+            writeln!(told, "genuine: certified for {}", ids.join(", "))?;
             Ok(Exit::Holds)
         }
-        Ok(_) => {
-            writeln!(out, "genuine, and it says: NOT CERTIFIED")?;
+        Ok(Ok(_)) => {
+            writeln!(told, "genuine, and it says: NOT CERTIFIED")?;
             Ok(Exit::DoesNotHold)
         }
-        Err(Refuted(why)) => {
-            writeln!(out, "NO         {why}\nthe certificate does not hold")?;
+        Ok(Err(Refuted(why))) => {
+            writeln!(told, "NO         {}\nthe certificate does not hold", visible_line(&why))?;
             Ok(Exit::DoesNotHold)
         }
-    }
+        Err(fault) => Err(fault),
+    };
+    let written = out.write_all(&told);
+    // A fault of the files is worth more than one of the output.
+    standing(exit?, written)
 }
 
 fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {

@@ -366,3 +366,48 @@ fn a_change_starts_another_round() {
         rounds.map(Result::unwrap).filter(|line| line.contains(" passed, 0 failed")).count();
     assert_eq!(rounds, 2);
 }
+
+/// The subject edits a file, once, while the first round runs: the next round follows at once.
+#[test]
+fn an_edit_during_a_round_is_not_missed() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+
+    let folder = folder();
+    let script = format!("[ -e edited ] || echo now > edited; exec '{PROOFMARK}' subject");
+    let mut watching = Command::new(PROOFMARK)
+        .args(["run", "--watch", "--case", "sage.utils/sha256/*", "--", "sh", "-c", &script])
+        .current_dir(folder.path())
+        .env_remove("CI")
+        .env("XDG_CACHE_HOME", folder.path().join(".cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(told.any(|line| line.starts_with("waiting for a change")));
+    let pid = rustix::process::Pid::from_child(&watching);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let rounds = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let passed = |line: &String| line.contains(" passed, 0 failed");
+    assert_eq!(rounds.map(Result::unwrap).filter(passed).count(), 2);
+}
+
+/// The subject itself ends the watch, in the middle of a round: the round ends in good order, with what
+/// it started.
+#[test]
+fn the_end_of_a_watch_is_the_end_of_its_round() {
+    let folder = folder();
+    let watcher = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
+    let script = format!("echo $$ >> .started; read -r hello; kill -TERM {watcher}; sleep 600");
+    let args = ["run", "--watch", "--case", "sage.utils/sha256/*", "--", "sh", "-c", &script];
+    let said = proofmark(folder.path(), &args);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    assert!(said.err.contains("interrupted"), "{}", said.err);
+    let started = fs::read_to_string(folder.path().join(".started")).unwrap();
+    for id in started.lines() {
+        assert!(!Path::new("/proc").join(id).exists(), "{id} still runs");
+    }
+    assert!(!started.is_empty());
+}

@@ -287,3 +287,39 @@ fn an_interrupted_run_cleans_up(#[case] args: &[&str]) {
         Vec::<String>::new()
     );
 }
+
+/// The adapter interrupts the doctor in the middle, with a child in its group and one outside.
+#[rstest]
+#[case("INT")]
+#[case("TERM")]
+fn an_interrupted_examination_cleans_up(#[case] signal: &str) {
+    let script = format!(
+        "sleep 600 & setsid sleep 600 & read -r hello; kill -{signal} $PPID; trap '' TERM; sleep 600"
+    );
+    let (code, _, err, running) = examined(&["doctor", "--", "sh", "-c", &script]);
+    assert_eq!((code, running), (Some(2), vec![]), "{err}");
+    assert!(err.contains("interrupted"), "{err}");
+}
+
+/// A second adapter that cannot be started takes nothing away from the first, and leaves nothing of it.
+#[test]
+fn an_examination_that_cannot_go_on_cleans_up() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("proofmark.toml");
+    let manifest = "[subject]\ncommand = [\"sh\", \"-c\", \"setsid sleep 600 > /dev/null 2> /dev/null & exit 3\"]\n[contract.\"sage.utils\"]\ncommand = [\"./no-such\"]\n";
+    std::fs::write(&path, manifest).unwrap();
+    let (code, out, err, running) = examined(&["doctor", "--manifest", path.to_str().unwrap()]);
+    assert_eq!((code, running), (Some(2), vec![]), "{err}");
+    assert!(out.contains("ended with code 3 before it answered `hello`"), "{out}");
+    assert!(err.contains("no-such` cannot be started"), "{err}");
+}
+
+/// The exit code, both outputs, and what still runs.
+fn examined(args: &[&str]) -> (Option<i32>, String, String, Vec<String>) {
+    let temp = TempDir::new().unwrap();
+    let output =
+        Program::new(PROOFMARK).args(args).env("PROOFMARK_TEST", temp.path()).output().unwrap();
+    let running = marked_processes(&format!("PROOFMARK_TEST={}", temp.path().display()));
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr), running)
+}

@@ -1,103 +1,15 @@
-//! The checks, one side of the protocol each.
+//! The checks of messages: what is in them, and how many there are. One side of the protocol each.
 
-use proofmark_protocol::{HelloReply, PROTOCOL, RpcError};
-use serde_json::{Map, Value, json};
+use proofmark_protocol::RpcError;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::wire::{Trouble, Wire};
 use super::{Finding, greeting, troubled};
-use crate::problem::did_you_mean;
-use crate::subject::Patience;
 use crate::suite::Suite;
 
 /// An operation that no contract has.
 const NO_OPERATION: &str = "proofmark.doctor";
-
-/// `hello` in a fresh process, and what keeps an answer from coming.
-pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Option<Value>) {
-    const CHECK: &str = "hello";
-    let started = Instant::now();
-    match wire.ask(0, "hello", &greeting()).await {
-        Ok(answer) => {
-            let elapsed = started.elapsed().as_millis();
-            let told = format!("said hello {elapsed} ms after it was started");
-            (Finding::sound(CHECK, told), Some(answer))
-        }
-        Err(silent @ Trouble::Silent { .. }) => {
-            wire.close_stdin().await;
-            let finding = match wire.has_answer(0) {
-                true => Finding::unsound(
-                    CHECK,
-                    "the answer came only when stdin was closed",
-                    "flush stdout after every message, and read stdin line by line, not to its end",
-                ),
-                false => Finding {
-                    change: Some(format!(
-                        "read lines from stdin and answer `hello` on stdout within {:.0} s; `--start-timeout` allows more",
-                        patience.start.as_secs_f64()
-                    )),
-                    ..troubled(CHECK, &silent)
-                },
-            };
-            (finding, None)
-        }
-        Err(trouble) => (troubled(CHECK, &trouble), None),
-    }
-}
-
-/// What `hello` says.
-pub(super) fn introduction(answer: &Value, suite: &Suite) -> Finding {
-    const CHECK: &str = "introduction";
-    let bad = |told: String, change: String| Finding::unsound(CHECK, told, change);
-    if let Some(error) = answer.get("error") {
-        return bad(
-            format!("`hello` was answered with the error {error}"),
-            "answer `hello` with protocol, name, version, language and contracts".to_owned(),
-        );
-    }
-    let hello: HelloReply = match serde_json::from_value(answer["result"].clone()) {
-        Ok(hello) => hello,
-        Err(fault) => {
-            return bad(format!("the answer to `hello` is not as it should be: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
-        }
-    };
-    if hello.protocol != PROTOCOL {
-        return bad(
-            format!("it speaks protocol {}", hello.protocol),
-            format!("answer `hello` with \"protocol\": {PROTOCOL}"),
-        );
-    }
-    for claimed in &hello.contracts {
-        if suite.contract(claimed).is_none() {
-            let hint =
-                did_you_mean(claimed, suite.contracts.iter().map(|contract| contract.id.as_str()));
-            return bad(
-                format!("it claims `{claimed}`, which this suite does not have{hint}"),
-                "claim contracts that `proofmark list contracts` shows".to_owned(),
-            );
-        }
-    }
-    let hooks =
-        || suite.contracts.iter().flat_map(|contract| contract.hooks.keys()).map(String::as_str);
-    for hook in &hello.hooks {
-        if !hooks().any(|known| known == hook) {
-            let hint = did_you_mean(hook, hooks());
-            return bad(
-                format!("it offers the hook `{hook}`, which this suite does not use{hint}"),
-                "offer hooks that the contracts have, or none".to_owned(),
-            );
-        }
-    }
-    let claims = if hello.contracts.is_empty() {
-        "nothing yet".to_owned()
-    } else {
-        hello.contracts.join(", ")
-    };
-    Finding::sound(
-        CHECK,
-        format!("{} {} ({}) claims {claims}", hello.name, hello.version, hello.language),
-    )
-}
 
 fn open(session: &str) -> Value {
     json!({
@@ -112,7 +24,7 @@ fn call(session: &str, args: Value) -> Value {
     json!({ "session": session, "operation": NO_OPERATION, "args": args })
 }
 
-fn code(answer: &Value) -> Option<i64> {
+pub(super) fn code(answer: &Value) -> Option<i64> {
     answer["error"]["code"].as_i64()
 }
 
@@ -142,6 +54,7 @@ pub(super) async fn unknown_members(wire: &mut Wire, _: &Suite) -> Result<Findin
     let opened = wire.ask(1, "open", &with_more(open("d"))).await?;
     let called = wire.ask(2, "call", &with_more(call("d", json!({})))).await?;
     let line = json!({ "jsonrpc": "2.0", "id": 3, "method": "close", "params": { "session": "d" }, "fromTheFuture": true });
+    wire.expects([3]);
     wire.write(format!("{line}\n").as_bytes()).await?;
     let closed = wire.answer(3, "close").await?;
     let refused = [("hello", &hello), ("open", &opened), ("call", &called), ("close", &closed)];
@@ -168,6 +81,7 @@ pub(super) async fn framing(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
     // In the middle of a character of several bytes.
     let cut = line.find('☃').map_or(0, |at| at + 1);
     let (head, tail) = line.as_bytes().split_at(cut);
+    wire.expects([2, 3, 4]);
     wire.write(head).await?;
     tokio::task::yield_now().await;
     wire.write(tail).await?;
@@ -239,6 +153,9 @@ pub(super) async fn ids(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> 
             other => other?,
         };
     }
+    // Another answer to one of them would be read before this one's.
+    wire.ask(100, "call", &call("d", json!({}))).await?;
+    wire.ask(101, "call", &call("d", json!({}))).await?;
     Ok(Finding::sound(CHECK, "each answer has the id of its request, in whatever order"))
 }
 
@@ -340,6 +257,7 @@ pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
             let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
             lines.push_str(&format!("{line}\n"));
         }
+        wire.expects((0..MANY).map(id));
         wire.write(lines.as_bytes()).await?;
         for session in 0..MANY {
             let answer = match wire.answer(id(session), method).await {
@@ -379,18 +297,16 @@ pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
 /// A call that waits for a fake must not keep the others waiting.
 pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
-    wire.ask(0, "hello", &greeting()).await?;
+    let hello = wire.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
     params["fakes"] = json!(["secrets"]);
     wire.ask(1, "open", &params).await?;
     let get = json!({ "session": "d", "operation": "utils.secrets.get", "args": { "key": "K" } });
     wire.send(2, "call", &get).await?;
     wire.until_asked(2, "utils.secrets.get").await?;
-    if wire.has_answer(2) {
-        return Ok(Finding::not_yet(
-            CHECK,
-            "`utils.secrets.get` calls a fake, and is not there yet",
-        ));
+    if wire.asked.is_empty() {
+        let answer = wire.answer(2, "utils.secrets.get").await?;
+        return Ok(never_asked(CHECK, &hello, &answer));
     }
     wire.send(3, "call", &call("d", json!({}))).await?;
     let answered = wire.answer(3, "call").await;
@@ -415,10 +331,32 @@ pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
     })
 }
 
+/// What to say of a call that should have asked a fake and was answered without. Who does not claim the
+/// contract need not have it.
+fn never_asked(check: &'static str, hello: &Value, answer: &Value) -> Finding {
+    const CONTRACT: &str = "sage.utils";
+    if code(answer) == Some(RpcError::NOT_IMPLEMENTED) {
+        return Finding::not_yet(check, "`utils.secrets.get` calls a fake, and is not there yet");
+    }
+    let said = answer.get("error").or(answer.get("result")).unwrap_or(&Value::Null);
+    let told =
+        format!("`utils.secrets.get` was answered without asking the fake `secrets`: {said}");
+    let claims = hello["result"]["contracts"].as_array();
+    match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == CONTRACT)) {
+        true => Finding::unsound(
+            check,
+            told,
+            "while a call is under way, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
+        ),
+        false => Finding::not_yet(check, format!("`{CONTRACT}` is not claimed; {told}")),
+    }
+}
+
 /// No harness sends garbage, but a person at a prompt does.
 pub(super) async fn garbage(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
     const CHECK: &str = "garbage";
     ready(wire).await?;
+    wire.expects([8]);
     wire.write(
         b"this is not JSON\n[]\n{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"no-such-method\"}\n",
     )
@@ -427,32 +365,4 @@ pub(super) async fn garbage(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
         Ok(_) => Ok(Finding::sound(CHECK, format!("lines that are no requests are survived{}", if wire.unreadable > 0 { ", and refused" } else { "" }))),
         Err(trouble) => Ok(Finding { change: Some("answer a line that is no request with the error -32700 or -32600, id null, and a method that you do not know with -32601; then go on reading".to_owned()), ..troubled(CHECK, &trouble) }),
     }
-}
-
-pub(super) async fn other_version(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
-    const CHECK: &str = "other version";
-    let mut params = greeting();
-    params["protocol"] = json!(PROTOCOL + 98);
-    let answer = wire.ask(0, "hello", &params).await?;
-    let kept: Map<String, Value> =
-        Map::from_iter([("protocol".to_owned(), answer["result"]["protocol"].clone())]);
-    Ok(match code(&answer) {
-        Some(RpcError::INVALID_PARAMS) => {
-            Finding::sound(CHECK, "a protocol that it does not speak is refused with -32602")
-        }
-        Some(other) => Finding::unsound(
-            CHECK,
-            format!("protocol {} was refused with {other}", PROTOCOL + 98),
-            "refuse a protocol that you do not speak with the error -32602",
-        ),
-        None => Finding::unsound(
-            CHECK,
-            format!(
-                "`hello` with protocol {} was accepted with {}",
-                PROTOCOL + 98,
-                Value::Object(kept)
-            ),
-            "look at `protocol` in `hello`, and refuse what you do not speak with the error -32602",
-        ),
-    })
 }

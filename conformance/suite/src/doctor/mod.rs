@@ -4,6 +4,7 @@
 //! there. What is found says what to change.
 
 mod checks;
+mod lifetime;
 mod wire;
 
 use serde::Serialize;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::subject::{Fault, Patience, StartError, SubjectCommand};
+use crate::subject::{Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
 use proofmark_protocol::{FrameError, PROTOCOL};
 use wire::{Trouble, Wire};
@@ -27,6 +28,10 @@ pub struct Finding {
     /// What to change, unless all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
+    /// The last lines that an adapter wrote to stderr before it ended. They are its own words: whoever
+    /// shows them makes them visible.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
 }
 
 /// How a check went.
@@ -41,17 +46,29 @@ pub enum State {
 }
 
 impl Finding {
+    fn new(check: &'static str, state: State, told: impl Into<String>) -> Self {
+        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new() }
+    }
+
     fn sound(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, state: State::Sound, told: told.into(), change: None }
+        Self::new(check, State::Sound, told)
     }
 
     fn unsound(check: &'static str, told: impl Into<String>, change: impl Into<String>) -> Self {
-        let (told, change) = (told.into(), Some(change.into()));
-        Self { check, state: State::Unsound, told, change }
+        Self { change: Some(change.into()), ..Self::new(check, State::Unsound, told) }
     }
 
     fn not_yet(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, state: State::NotYet, told: told.into(), change: None }
+        Self::new(check, State::NotYet, told)
+    }
+}
+
+/// An answer that is told of may have megabytes.
+fn cut(told: String) -> String {
+    const MOST: usize = 1_000;
+    match told.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes in all)", &told[..at], told.len()),
+        None => told,
     }
 }
 
@@ -63,10 +80,10 @@ pub async fn examine(
 ) -> Result<Vec<Finding>, StartError> {
     let exam = Exam { command, patience, suite };
     let first = exam.start()?;
-    let (finding, hello) = checks::hello(first, patience).await;
+    let (finding, hello) = lifetime::hello(first, patience).await;
     let mut findings = vec![finding];
     let Some(hello) = hello else { return Ok(findings) };
-    findings.push(checks::introduction(&hello, suite));
+    findings.push(lifetime::introduction(&hello, suite));
     let exam = &exam;
     findings.push(exam.check("unknown members", checks::unknown_members).await?);
     findings.push(exam.check("framing", checks::framing).await?);
@@ -79,7 +96,7 @@ pub async fn examine(
     findings.push(exam.check("many at a time", checks::many).await?);
     findings.push(exam.check("waiting calls", checks::waiting).await?);
     findings.push(exam.check("garbage", checks::garbage).await?);
-    findings.push(exam.check("other version", checks::other_version).await?);
+    findings.push(exam.check("other version", lifetime::other_version).await?);
     findings.push(exam.shutdown().await?);
     findings.push(exam.end_of_input().await?);
     Ok(findings)
@@ -106,45 +123,6 @@ impl Exam<'_> {
         let found = check(&mut wire, self.suite).await;
         Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
     }
-
-    async fn shutdown(&self) -> Result<Finding, StartError> {
-        const CHECK: &str = "shutdown";
-        let mut wire = self.start()?;
-        let answered = async {
-            wire.ask(0, "hello", &greeting()).await?;
-            wire.ask(1, "shutdown", &json!({})).await
-        };
-        if let Err(trouble) = answered.await {
-            return Ok(troubled(CHECK, &trouble));
-        }
-        Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
-    }
-
-    /// A harness that dies closes stdin and says nothing.
-    async fn end_of_input(&self) -> Result<Finding, StartError> {
-        const CHECK: &str = "end of input";
-        let mut wire = self.start()?;
-        if let Err(trouble) = wire.ask(0, "hello", &greeting()).await {
-            return Ok(troubled(CHECK, &trouble));
-        }
-        Ok(self.ended(CHECK, wire, "after stdin was closed").await)
-    }
-
-    async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
-        match wire.end().await {
-            None => Finding::sound(check, format!("it ends {when}, and leaves no process")),
-            Some(fault @ Fault::LeftProcesses { .. }) => Finding::unsound(
-                check,
-                fault.to_string(),
-                "end every child process before the adapter ends",
-            ),
-            Some(fault) => Finding::unsound(
-                check,
-                format!("it does not end {when}: {fault}"),
-                "leave the loop when `shutdown` was answered or stdin ends, and exit; open timers, threads and sockets must not keep the process alive",
-            ),
-        }
-    }
 }
 
 fn greeting() -> Value {
@@ -160,11 +138,14 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             format!("no answer to `{to}` within {}", seconds(after)),
             "answer every request, whatever is in it, and flush stdout after each message",
         ),
-        Trouble::Ended { status, to, stderr } => Finding::unsound(
-            check,
-            format!("the adapter ended {status} before it answered `{to}`{}", last(stderr)),
-            "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
-        ),
+        Trouble::Ended { status, to, stderr } => Finding {
+            stderr: last(stderr),
+            ..Finding::unsound(
+                check,
+                format!("the adapter ended {status} before it answered `{to}`"),
+                "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+            )
+        },
         Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
             check,
             format!("stdout ended in the middle of a line: `{excerpt}`"),
@@ -180,6 +161,16 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             format!("stdout carried what is no JSON-RPC 2.0 message: `{line}`"),
             "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`",
         ),
+        Trouble::Unasked { what } => Finding::unsound(
+            check,
+            format!("it answers what nobody asked: {what}"),
+            "answer each request once, with the `id` that it came with, and write nothing else to stdout",
+        ),
+        Trouble::AsksTooMuch { what } => Finding::unsound(
+            check,
+            format!("it asks without end: {what} of its own"),
+            "ask a fake only while a call needs it, and wait for the answer before the next request",
+        ),
         Trouble::ClosedStdin => Finding::unsound(
             check,
             "the adapter closed its stdin",
@@ -188,6 +179,8 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
     }
 }
 
-fn last(stderr: &[String]) -> String {
-    stderr.last().map(|line| format!("; its last words on stderr: {line}")).unwrap_or_default()
+/// Enough to see what was thrown, and where.
+fn last(stderr: &[String]) -> Vec<String> {
+    const MOST: usize = 10;
+    stderr[stderr.len().saturating_sub(MOST)..].to_vec()
 }

@@ -1,6 +1,6 @@
 //! A wire that the doctor can write anything to, byte by byte, and read from with care.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use proofmark_protocol::message::push_request;
@@ -13,16 +13,40 @@ use tokio::process::{ChildStdin, ChildStdout};
 use crate::subject::process::Process;
 use crate::subject::{Fault, Patience, StartError, SubjectCommand};
 
-/// So many requests of the subject's own are kept.
+/// So many requests of its own may an adapter make in one check.
 const MOST_ASKED: usize = 1_000;
+
+/// So many answers may it give. No check makes as many requests.
+const MOST_ANSWERS: usize = 1_000;
+
+/// So many bytes may all its messages have: two of the longest lines. Once read they take many times
+/// the room.
+const MOST_BYTES: usize = 2 * MAX_LINE;
 
 /// Why a check came to no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    Silent { to: String, after: Duration },
-    Ended { status: String, to: String, stderr: Vec<String> },
+    Silent {
+        to: String,
+        after: Duration,
+    },
+    Ended {
+        status: String,
+        to: String,
+        stderr: Vec<String>,
+    },
     Frame(FrameError),
-    NotAMessage { line: String },
+    NotAMessage {
+        line: String,
+    },
+    /// More answers, or larger ones, than were asked for.
+    Unasked {
+        what: String,
+    },
+    /// More requests of its own than any call needs.
+    AsksTooMuch {
+        what: String,
+    },
     ClosedStdin,
 }
 
@@ -31,12 +55,18 @@ pub(super) struct Wire {
     stdin: Option<ChildStdin>,
     lines: LineReader<ChildStdout>,
     patience: Patience,
+    /// Requests that were sent and are not answered, by id.
+    pending: HashSet<i64>,
     /// Answers that nobody has asked for yet, by id.
     answers: HashMap<i64, Value>,
     /// Errors without an id: answers to what was no request.
     pub(super) unreadable: usize,
     /// The subject's own requests.
     pub(super) asked: Vec<Value>,
+    /// How many answers were read in all, with those that took another one's place.
+    answered: usize,
+    /// How many bytes were read in all.
+    bytes: usize,
 }
 
 impl Wire {
@@ -47,9 +77,12 @@ impl Wire {
             stdin: Some(stdin),
             lines: LineReader::new(stdout, MAX_LINE),
             patience,
+            pending: HashSet::new(),
             answers: HashMap::new(),
             unreadable: 0,
             asked: Vec::new(),
+            answered: 0,
+            bytes: 0,
         })
     }
 
@@ -78,7 +111,13 @@ impl Wire {
     ) -> Result<(), Trouble> {
         let mut line = Vec::new();
         push_request(&mut line, &Id::Number(id), method, params);
+        self.expects([id]);
         self.write(&line).await
+    }
+
+    /// Notes requests that a check writes by itself.
+    pub(super) fn expects(&mut self, ids: impl IntoIterator<Item = i64>) {
+        self.pending.extend(ids);
     }
 
     /// Sends a request and waits for its answer, which is a whole message.
@@ -132,11 +171,27 @@ impl Wire {
         let Ok(message @ Value::Object(_)) = serde_json::from_slice(line) else {
             return Err(Trouble::NotAMessage { line: shown() });
         };
+        if message["jsonrpc"] != "2.0" {
+            return Err(Trouble::NotAMessage { line: shown() });
+        }
+        let is_request = message["method"].is_string();
+        self.bytes += line.len();
+        self.answered += usize::from(!is_request);
+        let beyond = match is_request {
+            true => self.asked.len() >= MOST_ASKED,
+            false => self.answered > MOST_ANSWERS,
+        };
+        if beyond || self.bytes > MOST_BYTES {
+            return Err(too_much(is_request, beyond));
+        }
         let is_answer = message.get("result").is_some() || message.get("error").is_some();
-        match (message["id"].as_i64(), message["method"].is_string()) {
-            _ if message["jsonrpc"] != "2.0" => return Err(Trouble::NotAMessage { line: shown() }),
-            (_, true) if self.asked.len() < MOST_ASKED => self.asked.push(message),
+        match (message["id"].as_i64(), is_request) {
+            (_, true) => self.asked.push(message),
             (Some(id), false) if is_answer => {
+                if !self.pending.remove(&id) {
+                    let what = format!("id {id} was not waited for, or had its answer already");
+                    return Err(Trouble::Unasked { what });
+                }
                 self.answers.insert(id, message);
             }
             (None, false) if message.get("error").is_some() && message["id"].is_null() => {
@@ -174,10 +229,37 @@ impl Wire {
 
     async fn gone(&mut self, to: &str) -> Trouble {
         let ended = tokio::time::timeout(Duration::from_secs(1), self.process.ended()).await;
-        let stderr = self.process.stderr.borrow().snapshot();
         match ended {
-            Ok(status) => Trouble::Ended { status, to: to.to_owned(), stderr },
+            Ok(status) => {
+                let stderr = self.last_words().await;
+                Trouble::Ended { status, to: to.to_owned(), stderr }
+            }
             Err(_) => Trouble::Silent { to: to.to_owned(), after: Duration::from_secs(1) },
         }
+    }
+
+    /// What a process that has ended said last. It may still be in the pipe, and a child of its may
+    /// hold the pipe open: so until nothing comes for a moment, and not for long.
+    async fn last_words(&self) -> Vec<String> {
+        let mut words = self.process.stderr.borrow().snapshot();
+        for _ in 0..20 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let now = self.process.stderr.borrow().snapshot();
+            if now == words {
+                break;
+            }
+            words = now;
+        }
+        words
+    }
+}
+
+fn too_much(is_request: bool, in_number: bool) -> Trouble {
+    let mebibytes = MOST_BYTES >> 20;
+    match (is_request, in_number) {
+        (true, true) => Trouble::AsksTooMuch { what: format!("more than {MOST_ASKED} requests") },
+        (true, false) => Trouble::AsksTooMuch { what: format!("more than {mebibytes} MiB") },
+        (false, true) => Trouble::Unasked { what: format!("more than {MOST_ANSWERS} answers") },
+        (false, false) => Trouble::Unasked { what: format!("more than {mebibytes} MiB") },
     }
 }
