@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, SystemTime};
 
 use ignore::WalkBuilder;
@@ -80,14 +80,10 @@ fn found(status: ExitStatus) -> Exit {
 /// Asks the round to end in good order, so that nothing of its subject is left, and waits for it. After
 /// a Ctrl-C at a terminal it has been asked already, and once more is as good as once.
 async fn end(round: &mut Child) -> std::io::Result<ExitStatus> {
-    if let Some(id) = round.id() {
-        // Every shell can send a signal; the standard library can only kill.
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "kill -TERM \"$0\"", &id.to_string()]);
-        let sent = shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if sent.status().await.is_err() {
-            round.start_kill()?;
-        }
+    let id = round.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+    if let Some(id) = id {
+        // It may have ended just now.
+        let _ended = rustix::process::kill_process(id, rustix::process::Signal::TERM);
     }
     round.wait().await
 }

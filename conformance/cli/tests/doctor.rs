@@ -128,10 +128,7 @@ fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
 }
 
 #[rstest]
-#[case::answers(
-    r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
-    "answers what nobody asked: more than 1000"
-)]
+#[case::answers(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "answers what nobody asked: id 7")]
 #[case::errors(
     r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,
     "answers what nobody asked"
@@ -144,15 +141,15 @@ fn a_flood_ends_the_check(#[case] line: &str, #[case] told: &str) {
     assert!(said.contains(told), "{said}");
 }
 
-/// Few answers, each as long as a line may be.
+/// Few messages, each as long as a line may be.
 #[test]
 fn a_flood_of_long_lines_ends_the_check() {
-    let long = r#"read -r hello; while :; do printf '{"jsonrpc":"2.0","id":7,"result":"'; head -c 15000000 /dev/zero | tr '\0' x; echo '"}'; done"#;
+    let long = r#"read -r hello; while :; do printf '{"jsonrpc":"2.0","id":7,"method":"fake","params":"'; head -c 15000000 /dev/zero | tr '\0' x; echo '"}'; done"#;
     let limits = ["--start-timeout", "60000", "--json", "--"];
     let mut command = Command::new(PROOFMARK);
     command.arg("doctor").args(limits).args(["sh", "-c", long]);
     let report: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
-    assert_eq!(report["findings"][0]["told"], "it answers what nobody asked: more than 32 MiB");
+    assert_eq!(report["findings"][0]["told"], "it asks without end: more than 32 MiB of its own");
 }
 
 /// An adapter that answers everything with one result: an introduction.
