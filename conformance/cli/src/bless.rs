@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::PathBuf;
 
+use proofmark_report::text::{visible, visible_line};
 use proofmark_suite::case::{Case, CaseKind, Origin};
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::select::Selection;
@@ -74,7 +75,11 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     for (path, old, new) in draft.changed() {
         let names = (format!("a/{path}"), format!("b/{path}"));
         let diff = TextDiff::from_lines(old.unwrap_or_default(), new);
-        write!(out, "{}", diff.unified_diff().header(&names.0, &names.1))?;
+        // A mark of direction could make one line look like another.
+        let diff = diff.unified_diff().header(&names.0, &names.1).to_string();
+        for line in diff.lines() {
+            writeln!(out, "{}", visible(line))?;
+        }
     }
     out.flush()?;
     if !args.yes && !agreed(blessed.len())? {
@@ -86,7 +91,7 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
 }
 
 fn refused(told: &str) -> Failed {
-    Failed::Usage(format!("not blessed: {told}"))
+    Failed::Usage(format!("not blessed: {}", visible_line(told)))
 }
 
 /// Each round settles how a step of every case ends, or, where that is settled, the lists beside it.

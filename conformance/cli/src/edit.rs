@@ -109,6 +109,8 @@ impl Draft {
         let mut ready = Vec::new();
         for (path, before, after) in self.changed() {
             let path = self.folder.join(path);
+            // What a link leads to is changed, and the link stays.
+            let path = fs::canonicalize(&path).unwrap_or(path);
             let prepared = prepare(&path, before, after);
             ready.push((prepared.map_err(not_saved(&path))?, path, before.is_none()));
         }

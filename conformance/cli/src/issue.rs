@@ -44,7 +44,13 @@ pub(crate) struct Ready {
 }
 
 impl Issue {
-    /// Reads the key and the artifacts, and looks at the folder. Nothing is written.
+    /// Whether this is the folder that the certificate goes to.
+    pub(crate) fn goes_to(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        self.out.as_ref().is_some_and(|out| real(out).is_some() && real(out) == real(folder))
+    }
+
+    /// Reads the key and the artifacts, and makes sure of the folder. No file is written.
     pub(crate) fn ready(&self, asked: &[String]) -> Result<Option<Ready>, Failed> {
         let Some(folder) = &self.out else { return Ok(None) };
         let key = match &self.sign {
@@ -73,7 +79,11 @@ impl Issue {
         asked.dedup();
         let terms = Terms { artifacts, asked };
         let ready = Ready { folder: folder.clone(), key, terms, force: self.force };
+        // A folder that cannot be written to should not cost a run.
+        let unsaved = |fault| Failed::NotSaved { path: folder.clone(), fault };
         ready.look()?;
+        let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
+        tempfile::tempfile_in(there).map_err(unsaved)?;
         Ok(Some(ready))
     }
 }

@@ -55,6 +55,12 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let ready = args.issue.ready(&args.contract)?;
     let outputs = args.outputs.prepare()?;
     let started = Instant::now();
+    if let Some(folder) = args.parts.iter().find(|path| args.issue.goes_to(path)) {
+        return Err(Failed::Usage(format!(
+            "`{}` holds the parts; a transcript of the whole among them would be a part twice; choose another --out",
+            folder.display()
+        )));
+    }
     let mut parts = Vec::new();
     for path in &args.parts {
         if path.is_dir() {

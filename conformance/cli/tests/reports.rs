@@ -205,7 +205,7 @@ fn github_gets_annotations_and_a_summary() {
 #[case("tap")]
 fn a_subject_gives_github_no_commands(#[case] format: &str) {
     let folder = TempDir::new().unwrap();
-    let script = "echo '::add-mask::a' >&2; echo '##[error]b' >&2; echo '::set-env name=A::##[add-mask]c'; cat >/dev/null";
+    let script = "echo '::add-mask::a' >&2; echo '##[error]b' >&2; echo '  ::error file=x::later' >&2; echo '::set-env name=A::##[add-mask]c'; cat >/dev/null";
     let args = [
         "run",
         "--case",

@@ -25,7 +25,7 @@ use super::stream::Streams;
 use super::{Fault, Patience, SubjectCommand};
 use crate::transcript::deep;
 
-/// So many calls of fakes may be made in a session.
+/// So many calls of fakes may be made in a session during one step.
 const MOST_ASKS: usize = 1_000;
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
