@@ -242,9 +242,13 @@ fn wakes_one(subject: Subject) -> Subject {
 
 fn keeps_the_lock_after_a_refusal(subject: Subject) -> Subject {
     static KEPT: Memory<File> = Memory::new();
+    static CALLS: Memory<usize> = Memory::new();
     around(subject, APPENDS, async |call, args, inner: Next| {
+        let place = Place::take(&CALLS, &call, path(&args));
         let answer = inner.call(call.clone(), args.clone()).await;
-        if refuses_event(&answer)
+        // Those that were sent with it would wait for ever, or not, as it happens.
+        if place.number == 1
+            && refuses_event(&answer)
             && let Ok(kept) = File::open(file(&call, &args))
             && kept.try_lock().is_ok()
         {
