@@ -11,6 +11,7 @@ mod matcher;
 mod matcher_laws;
 mod schemas;
 mod select;
+mod settled;
 mod streams;
 mod verdict;
 mod vocabulary;
