@@ -111,17 +111,19 @@ impl SubjectChoice {
         }
     }
 
-    fn reference() -> Result<Subject, Failed> {
-        Ok(Subject {
-            words: "reference".to_owned(),
-            command: Some(SubjectCommand {
-                program: this_program()?.into(),
-                args: vec!["subject".into()],
-                shown: "proofmark subject".to_owned(),
-                ..SubjectCommand::default()
-            }),
-            ..Subject::default()
+    /// The command that starts the reference.
+    pub(crate) fn built_in() -> Result<SubjectCommand, Failed> {
+        Ok(SubjectCommand {
+            program: this_program()?.into(),
+            args: vec!["subject".into()],
+            shown: "proofmark subject".to_owned(),
+            ..SubjectCommand::default()
         })
+    }
+
+    fn reference() -> Result<Subject, Failed> {
+        let command = Some(Self::built_in()?);
+        Ok(Subject { words: "reference".to_owned(), command, ..Subject::default() })
     }
 }
 

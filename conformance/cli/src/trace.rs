@@ -13,11 +13,10 @@ use proofmark_selftest::mutants::{self, Tally};
 use proofmark_suite::case::{Case, CaseKind};
 use proofmark_suite::ledger::{Contract, Requirement};
 use proofmark_suite::run::{Cancel, RunOptions};
-use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::{Suite, nearest};
 use serde_json::{Value, json};
 
-use crate::choice::this_program;
+use crate::choice::SubjectChoice;
 use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
@@ -102,12 +101,7 @@ fn traced<'a>(
 fn killed(suite: &Suite) -> Result<BTreeMap<String, Tally>, Failed> {
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
-    let command = SubjectCommand {
-        program: this_program()?.into(),
-        args: vec!["subject".into()],
-        shown: "proofmark subject".to_owned(),
-        ..SubjectCommand::default()
-    };
+    let command = SubjectChoice::built_in()?;
     let options = RunOptions { scratch: memory(), ..RunOptions::default() };
     Ok(mutants::check(suite, &command, &options, &cancel)?.requirements)
 }
