@@ -8,23 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Plain;
 
-use assert_cmd::Command;
-use common::PROOFMARK;
+use common::{PROOFMARK, Said, proofmark};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
-
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-fn proofmark(args: &[&str]) -> Said {
-    let output = Command::new(PROOFMARK).args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-}
 
 #[track_caller]
 fn ends(args: &[&str], code: i32, told: &str) -> Said {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use assert_cmd::Command;
-use common::PROOFMARK;
+use common::{PROOFMARK, Said};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 /// The only lie of this saboteur, and the cases that notice it.
 const SABOTEUR: &str = "tail-from-the-head";
 
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
+/// What a run's report in JSON says.
+trait Reported {
+    fn report(&self) -> Value;
+    fn names(&self, verdict: &str) -> BTreeSet<String>;
 }
 
-impl Said {
+impl Reported for Said {
     fn report(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|fault| panic!("{fault}: {}", self.err))
     }
@@ -45,8 +45,7 @@ fn proofmark(folder: &Path, args: &[&str]) -> Said {
         .env_remove("CI")
         .output()
         .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Said::of(output)
 }
 
 fn folder() -> TempDir {

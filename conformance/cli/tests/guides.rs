@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::PROOFMARK;
+use common::{PROOFMARK, is_there};
 use rstest::rstest;
 
 const README: &str = include_str!("../../../README.md");
@@ -20,17 +20,6 @@ const FAILURES: &str = include_str!("../../guide/failures.md");
 const CERTIFICATES: &str = include_str!("../../guide/certificates.md");
 const CASES: &str = include_str!("../../guide/cases.md");
 const WORKFLOW: &str = include_str!("../../guide/workflow.yml");
-
-/// What the tests need beyond Rust is used where it is; in a CI it must be there.
-fn is_there(program: &str) -> bool {
-    let there =
-        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-    assert!(there || std::env::var_os("CI").is_none(), "{program} must be there in a CI");
-    if !there {
-        eprintln!("skipped: {program} is not installed");
-    }
-    there
-}
 
 /// The blocks of one language, in order.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {

@@ -7,23 +7,8 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::PROOFMARK;
+use common::{PROOFMARK, is_there, needed};
 use rstest::rstest;
-
-/// What the tests need beyond Rust is used where it is; in a CI it must be there.
-fn is_there(program: &str) -> bool {
-    let there =
-        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
-    needed(there, &format!("{program} is not installed"))
-}
-
-fn needed(there: bool, told: &str) -> bool {
-    assert!(there || std::env::var_os("CI").is_none(), "in a CI it must be there: {told}");
-    if !there {
-        eprintln!("skipped: {told}");
-    }
-    there
-}
 
 fn kits() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../kits").canonicalize().unwrap()

@@ -8,16 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use common::PROOFMARK;
+use common::{PROOFMARK, Said};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
-
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
 
 /// Runs in a folder of its own, away from whatever CI this test runs in.
 fn proofmark_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Said {
@@ -29,8 +23,7 @@ fn proofmark_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Sai
         .env_remove("GITHUB_STEP_SUMMARY");
     program.envs(variables.iter().copied());
     let output = program.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    Said::of(output)
 }
 
 const FEW: &[&str] = &[

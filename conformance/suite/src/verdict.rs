@@ -192,7 +192,7 @@ impl ContractResult<'_> {
 }
 
 /// All that a run found out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RunOutcome {
     /// The first process's answer to `hello`; none if there was no such answer.
     pub subject: Option<HelloReply>,

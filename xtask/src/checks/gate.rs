@@ -8,7 +8,6 @@ use proofmark_certificate::statement::{Statement, Terms};
 use proofmark_suite::case::{Action, Case, Outcome, Step};
 use proofmark_suite::judge::judge;
 use proofmark_suite::known::KnownFailures;
-use proofmark_suite::law::LawOptions;
 use proofmark_suite::record::Record;
 use proofmark_suite::transcript::{Answered, Seen, Transcript};
 use proofmark_suite::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
@@ -89,18 +88,7 @@ fn run(played: &[&Case]) -> RunOutcome {
             ),
         }
     });
-    RunOutcome {
-        subject: None,
-        results: results.collect(),
-        faults: Vec::new(),
-        laws: LawOptions::default(),
-        late: 0,
-        interrupted: false,
-        listed: false,
-        known_problems: Vec::new(),
-        unkept: Vec::new(),
-        stopped: false,
-    }
+    RunOutcome { results: results.collect(), ..RunOutcome::default() }
 }
 
 fn playable() -> Vec<&'static Case> {

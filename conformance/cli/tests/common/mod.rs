@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::collections::BTreeMap;
+use std::process::{Command, Output};
 
 use proofmark_suite::case::Case;
 use proofmark_suite::run::{Cancel, RunOptions, run};
@@ -44,4 +45,39 @@ pub(crate) fn run_on_reference(
             other => (result.case, Some(format!("{other:#?}"))),
         })
         .collect()
+}
+
+/// What the program said, and how it ended.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    pub(crate) fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the program says UTF-8");
+        Self { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// The program, as a user starts it.
+pub(crate) fn proofmark(args: &[&str]) -> Said {
+    Said::of(Command::new(PROOFMARK).args(args).output().expect("the program starts"))
+}
+
+/// What the tests need beyond Rust is used where it is, and named where it is not; in a CI it must be
+/// there.
+pub(crate) fn is_there(program: &str) -> bool {
+    let there =
+        Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    needed(there, &format!("{program} is not installed"))
+}
+
+pub(crate) fn needed(there: bool, told: &str) -> bool {
+    assert!(there || std::env::var_os("CI").is_none(), "in a CI it must be there: {told}");
+    if !there {
+        eprintln!("skipped: {told}");
+    }
+    there
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use proofmark_protocol::HelloReply;
 use proofmark_report::failure::Rerun;
 use proofmark_report::{Aim, Report};
-use proofmark_suite::law::LawOptions;
 use proofmark_suite::matcher::Pattern;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
@@ -143,13 +142,7 @@ pub(crate) fn outcome() -> RunOutcome {
         }),
         results: results.map(|(case, verdict)| CaseResult::new(case, verdict)).to_vec(),
         faults: vec![Fault::LeftProcesses { count: 2 }],
-        laws: LawOptions::default(),
-        late: 0,
-        interrupted: false,
-        listed: false,
-        known_problems: Vec::new(),
-        unkept: Vec::new(),
-        stopped: false,
+        ..RunOutcome::default()
     }
 }
 

@@ -119,12 +119,9 @@ impl Record {
             results: judged.collect::<Result<_, _>>()?,
             faults: self.faults.clone(),
             laws: self.laws,
-            late: 0,
             interrupted: self.interrupted,
-            listed: false,
-            known_problems: Vec::new(),
             unkept: self.unkept.clone(),
-            stopped: false,
+            ..RunOutcome::default()
         })
     }
 

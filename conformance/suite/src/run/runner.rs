@@ -272,10 +272,7 @@ impl Tally {
             laws,
             late: self.late,
             interrupted,
-            listed: false,
-            known_problems: Vec::new(),
-            unkept: Vec::new(),
-            stopped: false,
+            ..RunOutcome::default()
         })
     }
 }

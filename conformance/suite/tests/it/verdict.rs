@@ -1,7 +1,6 @@
 //! From what happened to what holds, on made-up runs.
 
 use proofmark_protocol::HelloReply;
-use proofmark_suite::law::LawOptions;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
@@ -83,14 +82,7 @@ fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
     RunOutcome {
         subject: Some(hello(&["demo"])),
         results: results.collect(),
-        faults: Vec::new(),
-        laws: LawOptions::default(),
-        late: 0,
-        interrupted: false,
-        listed: false,
-        known_problems: Vec::new(),
-        unkept: Vec::new(),
-        stopped: false,
+        ..RunOutcome::default()
     }
 }
 
