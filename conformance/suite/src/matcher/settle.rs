@@ -15,11 +15,16 @@ impl Pattern {
 fn settle(node: &Node, value: &mut Value) {
     match (node, value) {
         (Node::Any(_), value) => blank(value),
-        (Node::Optional(inner), value) => settle(inner, value),
         (Node::Object { members, open }, Value::Object(map)) => {
             if *open {
                 map.retain(|key, _| members.iter().any(|(named, _)| named == key));
             }
+            // Whether it is there is free, and may depend on the moment: who holds a lock is not always known.
+            map.retain(|key, _| {
+                !members
+                    .iter()
+                    .any(|(named, node)| named == key && matches!(node, Node::Optional(_)))
+            });
             for (key, node) in members {
                 if let Some(member) = map.get_mut(key) {
                     settle(node, member);
@@ -100,7 +105,7 @@ mod tests {
         });
         pattern.settle(&mut value);
         let settled = json!({
-            "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" }, "n": 0,
+            "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
             "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1],
         });
         assert_eq!(value, settled);
