@@ -18,6 +18,14 @@ use crate::secrets::MemorySecrets;
 /// A fake's answer: a value, or a contract error in its flat JSON form.
 pub type Played = Result<Value, Value>;
 
+/// What the host does with a call.
+pub enum Answer {
+    /// Answered at once; `noted` says whether the call is part of what a case judges.
+    Now { reply: Played, noted: bool },
+    /// Not answered until something else happens, which [`Host::released`] tells.
+    Later { noted: bool },
+}
+
 /// The names that [`Host::call`] knows, if the session offers them.
 pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
 
@@ -68,7 +76,23 @@ impl Host {
     }
 
     /// Plays one call. The outer error is the caller's: no such fake, no such method, wrong arguments.
-    pub fn call(&mut self, fake: &str, method: &str, args: &Value) -> Result<Played, String> {
+    pub fn call(
+        &mut self,
+        _ticket: u64,
+        fake: &str,
+        method: &str,
+        args: &Value,
+    ) -> Result<Answer, String> {
+        let reply = self.play(fake, method, args)?;
+        Ok(Answer::Now { reply, noted: true })
+    }
+
+    /// Calls that waited and are answered now.
+    pub fn released(&mut self) -> Vec<(u64, Played)> {
+        Vec::new()
+    }
+
+    fn play(&mut self, fake: &str, method: &str, args: &Value) -> Result<Played, String> {
         let offered: Vec<&str> = self.fakes.keys().map(String::as_str).collect();
         let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
         match self.fakes.get_mut(fake) {
@@ -155,7 +179,7 @@ mod tests {
     fn secrets_fail_as_scripted_and_then_answer() {
         let fault = json!({"code": "EIO", "message": "vault sealed", "operation": "read"});
         let mut host = host(json!({"secrets": {"values": {"K": "v"}, "faults": {"K": [fault]}}}));
-        let mut get = |key: &str| host.call("secrets", "get", &json!({"key": key})).unwrap();
+        let mut get = |key: &str| host.play("secrets", "get", &json!({"key": key})).unwrap();
         let error = get("K").unwrap_err();
         assert_eq!((&error["code"], &error["operation"]), (&json!("EIO"), &json!("read")));
         assert_eq!(get("K"), Ok(json!("v")));
@@ -166,19 +190,19 @@ mod tests {
     fn the_chronicle_is_kept_for_the_session() {
         let mut host = host(json!({"chronicle": {}}));
         let event = json!({"type": "A", "timestamp": "2024-01-01T00:00:00.000Z", "actor": {"agent": "sage", "id": "1"}});
-        let appended = host.call("chronicle", "append", &json!({"path": "a.sage", "event": event}));
+        let appended = host.play("chronicle", "append", &json!({"path": "a.sage", "event": event}));
         assert_eq!(appended, Ok(Ok(Value::Null)));
-        let events = host.call("chronicle", "read", &json!({"path": "a.sage"})).unwrap().unwrap();
+        let events = host.play("chronicle", "read", &json!({"path": "a.sage"})).unwrap().unwrap();
         assert_eq!(events[0]["type"], "A");
         let refused =
-            host.call("chronicle", "append", &json!({"path": "a.sage", "event": {}})).unwrap();
+            host.play("chronicle", "append", &json!({"path": "a.sage", "event": {}})).unwrap();
         assert_eq!(refused.unwrap_err()["code"], "EVALIDATION");
     }
 
     #[test]
     fn what_is_not_on_offer_is_named() {
         let mut host = host(json!({"secrets": {}}));
-        let told = host.call("llm", "chat", &json!({})).unwrap_err();
+        let told = host.play("llm", "chat", &json!({})).unwrap_err();
         assert_eq!(told, "the fake `llm` is not on offer in this session; on offer: secrets");
         assert!(
             Host::check("llm", &json!({})).unwrap_err().contains("there are chronicle, secrets")

@@ -19,6 +19,9 @@ pub type Tree = BTreeMap<String, String>;
 /// No more than this is read from a file or a tree: a subject may leave anything behind.
 const LIMIT: u64 = 64 << 20;
 
+/// What every machine has, and what writing to does no harm.
+const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/full"];
+
 /// A new folder on the disk, with a folder `outside` beside it for what a subject must not reach.
 ///
 /// Paths are relative, with `/`; a path that begins with `../outside` is in that other folder, and
@@ -84,10 +87,10 @@ impl TempWorkspace {
     }
 
     /// Makes a symlink. Its target is relative to the folder of the link; it need not exist, and
-    /// must lie in the workspace or in `outside`.
+    /// must lie in the workspace or in `outside`, or be a device that writing to does no harm.
     pub fn symlink(&self, path: &str, target: &str) -> Result<(), SageError> {
         let place = locate(path)?;
-        if !stays_within(&place, target) {
+        if !stays_within(&place, target) && !DEVICES.contains(&target) {
             let detail = Detail::new("target", "would lead out of the workspace and of `outside`");
             return Err(SageError::validation(detail.received(target)));
         }
@@ -96,9 +99,27 @@ impl TempWorkspace {
             .map_err(|error| SageError::io("create symlink", path, &error))
     }
 
+    /// Gives a file that is there, in the workspace or in `../outside`, another name.
+    pub fn hard_link(&self, path: &str, target: &str) -> Result<(), SageError> {
+        let (place, target) = (locate(path)?, locate(target)?);
+        self.make_parents(&place)
+            .and_then(|()| self.dir.hard_link(&target, &self.dir, &place))
+            .map_err(|error| SageError::io("create hard link", path, &error))
+    }
+
+    /// Makes a named pipe. Whoever opens it carelessly waits for a writer that never comes.
+    pub fn fifo(&self, path: &str) -> Result<(), SageError> {
+        let place = locate(path)?;
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        let make = || rustix::fs::mknodat(&self.dir, &place, rustix::fs::FileType::Fifo, mode, 0);
+        self.make_parents(&place)
+            .and_then(|()| Ok(make()?))
+            .map_err(|error| SageError::io("create pipe", path, &error))
+    }
+
     /// Whether anything has this path, be it a symlink that leads nowhere.
     pub fn exists(&self, path: &str) -> Result<bool, SageError> {
-        match self.dir.symlink_metadata(locate(path)?) {
+        match self.dir.symlink_metadata(locate_folder(path)?) {
             Ok(_) => Ok(true),
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
@@ -116,6 +137,28 @@ impl TempWorkspace {
     /// than 64 MiB, `EVALIDATION` when it is not UTF-8.
     pub fn read(&self, path: &str) -> Result<String, SageError> {
         self.text(path, &locate(path)?, LIMIT)
+    }
+
+    /// What is in a file, text or not.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), but for UTF-8.
+    pub fn bytes(&self, path: &str) -> Result<Vec<u8>, SageError> {
+        self.content(path, &locate(path)?, LIMIT)
+    }
+
+    /// The target of a symlink.
+    pub fn link(&self, path: &str) -> Result<String, SageError> {
+        let target = self.dir.read_link_contents(locate(path)?);
+        let target = target.map_err(|error| SageError::io("read link", path, &error))?;
+        Ok(target.to_string_lossy().into_owned())
+    }
+
+    /// The names in a folder, in order; `.` is the workspace itself.
+    pub fn entries(&self, path: &str) -> Result<Vec<String>, SageError> {
+        let mut names = self.names_at(path, &locate_folder(path)?)?;
+        names.sort_unstable();
+        Ok(names)
     }
 
     /// Everything in the workspace; not what is in `outside`.
@@ -199,7 +242,7 @@ impl TempWorkspace {
         }
     }
 
-    fn text(&self, path: &str, place: &str, limit: u64) -> Result<String, SageError> {
+    fn content(&self, path: &str, place: &str, limit: u64) -> Result<Vec<u8>, SageError> {
         let mut bytes = Vec::new();
         self.open(place, OpenOptions::new().read(true))
             .and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut bytes))
@@ -208,7 +251,11 @@ impl TempWorkspace {
                 false => Ok(()),
             })
             .map_err(|error| SageError::io("read", path, &error))?;
-        String::from_utf8(bytes).map_err(|error| {
+        Ok(bytes)
+    }
+
+    fn text(&self, path: &str, place: &str, limit: u64) -> Result<String, SageError> {
+        String::from_utf8(self.content(path, place, limit)?).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let reason = format!("the file `{path}` is not UTF-8 from byte {at} on");
             SageError::validation(Detail::new("path", reason).received(path))
@@ -216,9 +263,13 @@ impl TempWorkspace {
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>, SageError> {
+        self.names_at(folder, &format!("workspace/{folder}"))
+    }
+
+    fn names_at(&self, folder: &str, place: &str) -> Result<Vec<String>, SageError> {
         let failed = |error: io::Error| SageError::io("list", folder, &error);
         let mut names = Vec::new();
-        for entry in self.dir.read_dir(format!("workspace/{folder}")).map_err(failed)? {
+        for entry in self.dir.read_dir(place).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().into_string().map_err(|name| {
                 let reason = format!("the name {name:?} in `{folder}` is not UTF-8");
                 SageError::validation(Detail::new("path", reason))
@@ -271,6 +322,11 @@ fn compare(path: &str, expected: &str, actual: &str) -> Result<(), GoldenError> 
         }
     }
     Ok(())
+}
+
+/// As [`locate`], where `.` is the workspace itself.
+fn locate_folder(path: &str) -> Result<String, SageError> {
+    if path == "." { Ok("workspace".to_owned()) } else { locate(path) }
 }
 
 /// Where `path` lies below the temporary folder.

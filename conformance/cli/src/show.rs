@@ -181,11 +181,16 @@ fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
     for (index, outcome) in call.expect.iter().enumerate() {
         writeln!(out, "    {}{}", if index == 0 { "" } else { "or " }, outcome.to_value())?;
     }
-    for ask in &call.asks {
-        writeln!(out, "    asks {}", ask.source)?;
+    for (word, list) in [("asks", &call.asks), ("streams", &call.streams)] {
+        match list.source.as_array() {
+            Some(items) => {
+                items.iter().try_for_each(|item| writeln!(out, "    {word} {item}"))?;
+            }
+            None => writeln!(out, "    {word} {}", list.source)?,
+        }
     }
-    for item in &call.streams {
-        writeln!(out, "    streams {}", item.source)?;
+    if !call.hides.is_empty() {
+        writeln!(out, "    hides {}", Value::from(call.hides.clone()))?;
     }
     Ok(())
 }
@@ -195,6 +200,8 @@ fn given_file(file: &FileGiven) -> Value {
         FileGiven::Text(text) => json!({"text": text}),
         FileGiven::Bytes(bytes) => json!({"hex": hex::encode(bytes)}),
         FileGiven::Symlink(target) => json!({"symlink": target}),
+        FileGiven::Hardlink(target) => json!({"hardlink": target}),
+        FileGiven::Fifo => json!({"fifo": true}),
         FileGiven::Folder => json!({"folder": true}),
     }
 }
@@ -203,6 +210,9 @@ fn expected_file(file: &FileExpected) -> Value {
     match file {
         FileExpected::Absent => Value::Null,
         FileExpected::Text(text) => json!({"text": text}),
+        FileExpected::Bytes(bytes) => json!({"hex": hex::encode(bytes)}),
+        FileExpected::Symlink(target) => json!({"symlink": target}),
+        FileExpected::Entries(names) => json!({"entries": names}),
         FileExpected::Lines { prefix, ndjson } => {
             let prefix =
                 prefix.iter().map(|prefix| ("prefix".to_owned(), Value::from(prefix.as_str())));

@@ -95,6 +95,10 @@ pub enum FileGiven {
     /// What is no text.
     Bytes(Vec<u8>),
     Symlink(String),
+    /// Another name of a file that is there.
+    Hardlink(String),
+    /// A named pipe, which nobody writes to.
+    Fifo,
     Folder,
 }
 
@@ -103,7 +107,16 @@ pub enum FileGiven {
 pub enum FileExpected {
     Absent,
     Text(String),
-    Lines { prefix: Option<String>, ndjson: Option<Pattern> },
+    /// What is no text.
+    Bytes(Vec<u8>),
+    /// A symlink with this target.
+    Symlink(String),
+    /// A folder with these names in it, in order.
+    Entries(Vec<String>),
+    Lines {
+        prefix: Option<String>,
+        ndjson: Option<Pattern>,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -140,10 +153,12 @@ pub struct CallStep {
     pub saved_as: Option<String>,
     /// Alternatives, each exact; one for nearly every call.
     pub expect: Vec<Outcome>,
-    /// The exact calls of fakes during this call, in order.
-    pub asks: Vec<Pattern>,
-    /// The exact items of its stream, in order.
-    pub streams: Vec<Pattern>,
+    /// The list of the calls of fakes during this call.
+    pub asks: Pattern,
+    /// The list of the items of its stream, with adjacent texts joined.
+    pub streams: Pattern,
+    /// Texts that stand nowhere in its answer and its stream.
+    pub hides: Vec<String>,
 }
 
 impl CallStep {
@@ -156,8 +171,9 @@ impl CallStep {
             session: MAIN_SESSION.to_owned(),
             saved_as: None,
             expect,
-            asks: Vec::new(),
-            streams: Vec::new(),
+            asks: Pattern::empty_list(),
+            streams: Pattern::empty_list(),
+            hides: Vec::new(),
         }
     }
 }

@@ -27,7 +27,15 @@ pub(crate) fn write(
             FileGiven::Text(text) => workspace.file(path, text)?,
             FileGiven::Bytes(bytes) => workspace.file(path, bytes)?,
             FileGiven::Symlink(target) => workspace.symlink(path, target)?,
+            // Once what it may be another name of is there.
+            FileGiven::Hardlink(_) => {}
+            FileGiven::Fifo => workspace.fifo(path)?,
             FileGiven::Folder => workspace.folder(path)?,
+        }
+    }
+    for (path, given) in files {
+        if let FileGiven::Hardlink(target) = given {
+            workspace.hard_link(path, target)?;
         }
     }
     Ok(())
@@ -38,17 +46,23 @@ pub(crate) fn look(
     workspace: &TempWorkspace,
     expected: &BTreeMap<String, FileExpected>,
 ) -> BTreeMap<String, FileSeen> {
-    expected.keys().map(|path| (path.clone(), read(workspace, path))).collect()
+    let seen = |(path, expected): (&String, _)| (path.clone(), read(workspace, path, expected));
+    expected.iter().map(seen).collect()
 }
 
-fn read(workspace: &TempWorkspace, path: &str) -> FileSeen {
-    match workspace.exists(path) {
-        Ok(false) => FileSeen::Nothing,
-        Ok(true) => workspace
-            .read(path)
-            .map_or_else(|fault| FileSeen::Other(fault.message().to_owned()), FileSeen::Text),
-        Err(fault) => FileSeen::Other(fault.message().to_owned()),
-    }
+/// What a path is, in the form in which the case speaks of it.
+fn read(workspace: &TempWorkspace, path: &str, expected: &FileExpected) -> FileSeen {
+    let seen = match (workspace.exists(path), expected) {
+        (Ok(false), _) => Ok(FileSeen::Nothing),
+        (Ok(true), FileExpected::Bytes(_)) => {
+            workspace.bytes(path).map(|bytes| FileSeen::Bytes(hex::encode(bytes)))
+        }
+        (Ok(true), FileExpected::Symlink(_)) => workspace.link(path).map(FileSeen::Symlink),
+        (Ok(true), FileExpected::Entries(_)) => workspace.entries(path).map(FileSeen::Entries),
+        (Ok(true), _) => workspace.read(path).map(FileSeen::Text),
+        (Err(fault), _) => Err(fault),
+    };
+    seen.unwrap_or_else(|fault| FileSeen::Other(fault.message().to_owned()))
 }
 
 /// The first file that is not as expected.
@@ -71,7 +85,10 @@ fn differ(
     let got = match found {
         FileSeen::Nothing => Value::Null,
         FileSeen::Text(text) => Value::from(text.as_str()),
-        FileSeen::Other(told) => Value::from(told.as_str()),
+        FileSeen::Bytes(told) | FileSeen::Symlink(told) | FileSeen::Other(told) => {
+            Value::from(told.as_str())
+        }
+        FileSeen::Entries(names) => Value::from(names.clone()),
     };
     let differs = |wanted: Value, place: String, expected: String, have: String| {
         Some(FileDifference {
@@ -126,12 +143,40 @@ fn differ(
             difference.path = format!("{path} {}", difference.path);
             Some(FileDifference { expected: wanted, got: lines, difference })
         }
-        (FileExpected::Text(_) | FileExpected::Lines { .. }, _) => {
+        (FileExpected::Bytes(bytes), FileSeen::Bytes(have)) => {
+            let want = hex::encode(bytes);
+            if want == *have {
+                return None;
+            }
+            differs(Value::from(want.as_str()), path.to_owned(), want, have.clone())
+        }
+        (FileExpected::Symlink(target), FileSeen::Symlink(have)) => {
+            if target == have {
+                return None;
+            }
+            let (want, have) = (format!("a symlink to `{target}`"), format!("one to `{have}`"));
+            differs(Value::from(target.as_str()), path.to_owned(), want, have)
+        }
+        (FileExpected::Entries(names), FileSeen::Entries(have)) => {
+            if names == have {
+                return None;
+            }
+            let shown = |names: &[String]| Value::from(names).to_string();
+            differs(Value::from(names.clone()), path.to_owned(), shown(names), shown(have))
+        }
+        _ => {
+            let wanted = match expected {
+                FileExpected::Symlink(_) => "a symlink",
+                FileExpected::Entries(_) => "a folder",
+                FileExpected::Bytes(_) => "a file",
+                _ => "a text file",
+            };
             let told = match found {
                 FileSeen::Other(told) => told.clone(),
-                FileSeen::Nothing | FileSeen::Text(_) => "no such file".to_owned(),
+                FileSeen::Nothing => "no such file".to_owned(),
+                _ => "something else".to_owned(),
             };
-            differs(Value::from("a text file"), path.to_owned(), "a text file".to_owned(), told)
+            differs(Value::from(wanted), path.to_owned(), wanted.to_owned(), told)
         }
     }
 }

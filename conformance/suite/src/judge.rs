@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use crate::case::{Action, CallStep, Case, Step};
 use crate::files;
 use crate::law::{Law, LawOptions};
+use crate::matcher::Difference;
 use crate::outcome::{
-    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of, sorted,
+    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of, sorted, told,
 };
 use crate::saved::Saved;
 use crate::subject::Fault;
-use crate::subject::connection::Ask;
+use crate::subject::host::Ask;
 use crate::transcript::{Answered, Ending, Seen, Stopped, Transcript, When};
 use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
 
@@ -231,6 +232,17 @@ impl<'a> Judge<'a> {
                 ..of_call("difference", "the outcome is not as expected".to_owned())
             }));
         }
+        if let Some((hidden, path)) = leaked(call, value, &answer.events) {
+            return Err(Box::new(Failure {
+                difference: Some(Difference {
+                    path,
+                    expected: format!("nothing that holds {}", Value::from(hidden)),
+                    got: "a text that holds it".to_owned(),
+                }),
+                got: Some(outcome()),
+                ..of_call("difference", "a text that must stay hidden was told".to_owned())
+            }));
+        }
         self.exchanges.push((call, outcome()));
         if let Some(name) = &call.saved_as {
             self.saved.keep(name, value.clone());
@@ -284,6 +296,16 @@ impl<'a> Judge<'a> {
         }
         failure
     }
+}
+
+/// The first text that the call should have kept to itself, and where it stands.
+fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'a str, String)> {
+    let mut items = events.iter().enumerate();
+    told(&call.hides, value, "$").or_else(|| {
+        items.find_map(|(index, item)| {
+            told(&call.hides, item, &format!("item {} of the stream, $", index + 1))
+        })
+    })
 }
 
 /// So many calls of fakes are kept with a failure.

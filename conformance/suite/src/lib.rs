@@ -17,7 +17,7 @@ pub mod law;
 pub mod ledger;
 mod load;
 pub mod matcher;
-mod outcome;
+pub mod outcome;
 mod problem;
 pub mod record;
 pub mod run;
@@ -31,5 +31,5 @@ pub mod verdict;
 
 pub use load::source::{SourceError, SuiteFiles};
 pub use problem::{Location, Place, Problem, nearest};
-pub use subject::connection::Ask;
+pub use subject::host::Ask;
 pub use suite::Suite;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::case::{CallStep, Outcome};
 use crate::matcher::{Difference, Pattern};
 use crate::saved::Saved;
-use crate::subject::connection::Ask;
+use crate::subject::host::Ask;
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
@@ -83,44 +83,86 @@ pub(crate) fn expectation(expect: &[Outcome]) -> Value {
 pub(crate) type ListDiffers = Option<(Value, Value, Difference)>;
 
 pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListDiffers {
-    let got = asks
-        .iter()
-        .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
-        .collect();
-    let named = |place: usize| format!("call {place} of a fake");
-    list_differs("asks", &call.asks, got, named, saved)
+    list_differs("asks", "call {} of a fake", &call.asks, asked(asks), saved)
 }
 
 pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {
-    let named = |place: usize| format!("item {place} of the stream");
-    list_differs("streams", &call.streams, events.iter().map(sorted).collect(), named, saved)
+    let got = joined(events).iter().map(sorted).collect();
+    list_differs("streams", "item {} of the stream", &call.streams, got, saved)
+}
+
+/// The calls of fakes as a case speaks of them.
+pub fn asked(asks: &[Ask]) -> Value {
+    asks.iter()
+        .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
+        .collect()
+}
+
+/// The items of a stream as a case speaks of them: where a text is cut is nobody's promise, so adjacent
+/// texts are one, and empty ones are none.
+pub fn joined(events: &[Value]) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::with_capacity(events.len());
+    for event in events {
+        match (text_of(event), joined.last_mut().filter(|last| text_of(last).is_some())) {
+            (Some(""), _) => {}
+            (Some(more), Some(Value::Object(last))) => {
+                if let Some(Value::String(text)) = last.get_mut("value") {
+                    text.push_str(more);
+                }
+            }
+            _ => joined.push(event.clone()),
+        }
+    }
+    joined
+}
+
+/// The text of `{"type": "text", "value": …}`, if an item is just that.
+fn text_of(event: &Value) -> Option<&str> {
+    let map = event.as_object().filter(|map| map.len() == 2)?;
+    (map.get("type")? == "text").then(|| map.get("value")?.as_str()).flatten()
+}
+
+/// The first of these texts that stands in a value, and where.
+pub(crate) fn told<'a>(
+    hides: &'a [String],
+    value: &Value,
+    path: &str,
+) -> Option<(&'a str, String)> {
+    let within = |text: &str| hides.iter().map(String::as_str).find(|one| text.contains(one));
+    match value {
+        Value::String(text) => within(text).map(|hidden| (hidden, path.to_owned())),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| told(hides, item, &format!("{path}[{index}]"))),
+        Value::Object(map) => map.iter().find_map(|(key, item)| {
+            let here = || format!("{path}.{key}");
+            within(key).map(|hidden| (hidden, here())).or_else(|| told(hides, item, &here()))
+        }),
+        _ => None,
+    }
 }
 
 fn list_differs(
     key: &str,
-    patterns: &[Pattern],
-    got: Vec<Value>,
-    named: impl Fn(usize) -> String,
+    named: &str,
+    pattern: &Pattern,
+    got: Value,
     saved: &Saved,
 ) -> ListDiffers {
-    let mut difference =
-        patterns.iter().zip(&got).enumerate().find_map(|(index, (pattern, item))| {
-            let mut difference = pattern.difference_given(saved, item)?;
-            difference.path = format!("{}, {}", named(index + 1), difference.path);
-            Some(difference)
-        });
-    if difference.is_none() && patterns.len() != got.len() {
-        let place = patterns.len().min(got.len());
-        let shown =
-            |value: Option<&Value>| value.map_or("nothing further".to_owned(), Value::to_string);
-        difference = Some(Difference {
-            path: named(place + 1),
-            expected: shown(patterns.get(place).map(|pattern| &pattern.source)),
-            got: shown(got.get(place)),
-        });
+    let mut difference = pattern.difference_given(saved, &got)?;
+    if let Some((index, rest)) = of_item(&difference.path) {
+        let item = named.replace("{}", &(index + 1).to_string());
+        difference.path = if rest.is_empty() { item } else { format!("{item}, ${rest}") };
     }
-    let expected: Vec<Value> = patterns.iter().map(|pattern| pattern.source.clone()).collect();
-    Some((bounded(json!({key: expected})), bounded(json!({key: got})), difference?))
+    let expected = json!({key: pattern.source});
+    Some((bounded(expected), bounded(json!({key: got})), difference))
+}
+
+/// `$[2].args` is about item 2, and there about `.args`.
+fn of_item(path: &str) -> Option<(usize, &str)> {
+    let (index, rest) = path.strip_prefix("$[")?.split_once(']')?;
+    Some((index.parse().ok()?, rest))
 }
 
 /// Changes every string of a value.

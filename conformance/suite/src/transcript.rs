@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::subject::Fault;
-use crate::subject::connection::Ask;
+use crate::subject::host::Ask;
 
 /// One observation for each step that took place, and what happened at the end.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,7 +44,11 @@ impl Transcript {
         };
         let of_file = |file: &FileSeen| match file {
             FileSeen::Nothing => 4,
-            FileSeen::Text(text) | FileSeen::Other(text) => text.len(),
+            FileSeen::Text(text)
+            | FileSeen::Bytes(text)
+            | FileSeen::Symlink(text)
+            | FileSeen::Other(text) => text.len(),
+            FileSeen::Entries(names) => names.iter().map(|name| name.len() + 3).sum(),
         };
         let of_step = |seen: &Seen| match seen {
             Seen::Calls(answers) => answers.iter().map(of_answer).sum(),
@@ -136,7 +140,13 @@ pub struct Answered {
 pub enum FileSeen {
     Nothing,
     Text(String),
-    /// There, but no text file that can be read; why.
+    /// Where bytes are spoken of: hex digits.
+    Bytes(String),
+    /// Where a symlink is spoken of: its target.
+    Symlink(String),
+    /// Where the names in a folder are spoken of, in order.
+    Entries(Vec<String>),
+    /// There, but not what is spoken of; why.
     Other(String),
 }
 

@@ -12,7 +12,7 @@ use crate::ledger::{Contract, Requirement};
 use crate::matcher::Difference;
 use crate::problem::{Location, did_you_mean};
 use crate::subject::Fault;
-use crate::subject::connection::Ask;
+use crate::subject::host::Ask;
 use crate::suite::Suite;
 use crate::transcript::Transcript;
 

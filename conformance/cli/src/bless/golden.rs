@@ -2,6 +2,7 @@
 
 use proofmark_suite::case::{Action, CallStep, Case, FileExpected, Step};
 use proofmark_suite::judge::Judge;
+use proofmark_suite::matcher::Pattern;
 use proofmark_suite::transcript::{Answered, FileSeen, Seen};
 use serde_json::{Map, Value, json};
 
@@ -92,7 +93,7 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
         judge.fork().step(&alone, &Seen::Calls(vec![answer])).is_err()
     };
     let mut found = Vec::new();
-    let unstreamed = CallStep { streams: Vec::new(), ..call.clone() };
+    let unstreamed = CallStep { streams: Pattern::empty_list(), hides: Vec::new(), ..call.clone() };
     if differs(unstreamed, Answered { events: Vec::new(), ..answer.clone() }) {
         let ask = |ask: &proofmark_suite::Ask| {
             let args = literal(ask.args.clone());
@@ -101,7 +102,7 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
         let value = answer.asks.iter().map(ask).collect();
         found.push(Expectation::List { name: "asks", value });
     }
-    let unasked = CallStep { asks: Vec::new(), ..call.clone() };
+    let unasked = CallStep { asks: Pattern::empty_list(), hides: Vec::new(), ..call.clone() };
     if differs(unasked, Answered { asks: Vec::new(), ..answer.clone() }) {
         let value = answer.events.iter().cloned().map(literal).collect();
         found.push(Expectation::List { name: "streams", value });
@@ -117,7 +118,12 @@ fn differing(
     answer: &Answered,
 ) -> Result<Option<Outcome>, String> {
     let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter broke: {fault}"))?;
-    let free = CallStep { asks: Vec::new(), streams: Vec::new(), ..call.clone() };
+    let free = CallStep {
+        asks: Pattern::empty_list(),
+        streams: Pattern::empty_list(),
+        hides: Vec::new(),
+        ..call.clone()
+    };
     let alone = Step { action: Action::Call(free), ..step.clone() };
     let unasked = Answered { reply: Ok(reply.clone()), asks: Vec::new(), events: Vec::new() };
     let judged = judge.fork().step(&alone, &Seen::Calls(vec![unasked]));
@@ -146,6 +152,9 @@ fn file(expected: &FileExpected, seen: &FileSeen) -> Result<Value, String> {
     let text = match seen {
         FileSeen::Nothing => return Ok(Value::Null),
         FileSeen::Other(why) => return Err(format!("the file is no text: {why}")),
+        FileSeen::Bytes(digits) => return Ok(json!({ "hex": digits })),
+        FileSeen::Symlink(target) => return Ok(json!({ "symlink": target })),
+        FileSeen::Entries(names) => return Ok(json!({ "entries": names })),
         FileSeen::Text(text) => text,
     };
     if let FileExpected::Lines { ndjson: Some(_), .. } = expected {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use proofmark_suite::Ask;
 use proofmark_suite::case::{Action, CallStep, FileExpected, Outcome, Step};
 use proofmark_suite::matcher::{Pattern, changes};
+use proofmark_suite::outcome::{asked, joined};
 use proofmark_suite::transcript::{Answered, FileSeen, Seen};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The word in the case that leaves the change from `seen` to `other` free; none if nothing does.
 pub(super) fn freedom(step: &Step, seen: &Seen, other: &Seen) -> Option<&'static str> {
@@ -62,24 +63,11 @@ fn of_value(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static 
 }
 
 fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str> {
-    let whole = |ask: &Ask| json!({ "fake": ask.fake, "method": ask.method, "args": ask.args });
-    if asks.len() != others.len() {
-        return None;
-    }
-    let pairs = asks.iter().zip(others).zip(&call.asks);
-    all(pairs.filter(|((ask, other), _)| ask != other), |((ask, other), pattern)| {
-        of_value(pattern, &whole(ask), &whole(other))
-    })
+    of_value(&call.asks, &asked(asks), &asked(others))
 }
 
 fn of_events(call: &CallStep, events: &[Value], others: &[Value]) -> Option<&'static str> {
-    if events.len() != others.len() {
-        return None;
-    }
-    let pairs = events.iter().zip(others).zip(&call.streams);
-    all(pairs.filter(|((item, other), _)| item != other), |((item, other), pattern)| {
-        of_value(pattern, item, other)
-    })
+    of_value(&call.streams, &joined(events).into(), &joined(others).into())
 }
 
 fn of_files(

@@ -31,7 +31,7 @@ pub(super) fn mutants(step: &Step, seen: &Seen, tell: Tell<'_>) {
             for index in sampled(answers.len().min(step.calls().len())) {
                 let (call, answer) = (&step.calls()[index], &answers[index]);
                 let prefix = if several { format!("call {} ", index + 1) } else { String::new() };
-                of_call(answer, !several, &mut |place, how, other| {
+                of_call(call, answer, !several, &mut |place, how, other| {
                     let mut answers = answers.clone();
                     answers[index] = other;
                     let (of, place) = (named(call, answer), format!("{prefix}{place}"));
@@ -55,8 +55,17 @@ fn named(call: &CallStep, answer: &Answered) -> String {
 /// Takes the place, what was done, and the changed thing.
 type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T);
 
-fn of_call(answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
+fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
     let Ok(reply) = &answer.reply else { return };
+    for hidden in &call.hides {
+        let mut events = answer.events.clone();
+        events.push(json!({ "told": hidden }));
+        tell("the stream".to_owned(), "hidden text told", Answered { events, ..answer.clone() });
+        if let Some(reply) = telling(reply, hidden) {
+            let told = Answered { reply: Ok(reply), ..answer.clone() };
+            tell("answer".to_owned(), "hidden text told", told);
+        }
+    }
     of_reply(reply, &mut |place, how, reply| {
         tell(place, how, Answered { reply: Ok(reply), ..answer.clone() });
     });
@@ -69,6 +78,21 @@ fn of_call(answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
     of_events(&answer.events, &mut |place, how, events| {
         tell(place, how, Answered { events, ..answer.clone() });
     });
+}
+
+/// The same answer with a text added to one of its strings, if it has one.
+fn telling(reply: &Value, hidden: &str) -> Option<Value> {
+    fn last(value: &mut Value) -> Option<&mut String> {
+        match value {
+            Value::String(text) => Some(text),
+            Value::Array(items) => items.iter_mut().rev().find_map(last),
+            Value::Object(map) => map.values_mut().rev().find_map(last),
+            _ => None,
+        }
+    }
+    let mut reply = reply.clone();
+    last(&mut reply)?.push_str(hidden);
+    Some(reply)
 }
 
 fn of_reply(reply: &Value, tell: TellOf<'_, Value>) {
@@ -170,11 +194,34 @@ fn of_files(files: &BTreeMap<String, FileSeen>, tell: Tell<'_>) {
 }
 
 fn of_file(file: &FileSeen) -> Vec<(&'static str, FileSeen)> {
-    let FileSeen::Text(text) = file else {
-        return vec![
-            ("file made", FileSeen::Text(String::new())),
-            ("file made", FileSeen::Text("{}\n".to_owned())),
-        ];
+    let text = match file {
+        FileSeen::Text(text) => text,
+        FileSeen::Bytes(digits) => {
+            return vec![
+                ("file dropped", FileSeen::Nothing),
+                ("byte changed", FileSeen::Bytes(format!("{digits}00"))),
+            ];
+        }
+        FileSeen::Symlink(target) => {
+            return vec![
+                ("file dropped", FileSeen::Nothing),
+                ("other target", FileSeen::Symlink(format!("{target}~"))),
+            ];
+        }
+        FileSeen::Entries(names) => {
+            let more = [names.as_slice(), &["~made up".to_owned()]].concat();
+            let mut found = vec![("name added", FileSeen::Entries(more))];
+            if let Some((_, fewer)) = names.split_first() {
+                found.push(("name dropped", FileSeen::Entries(fewer.to_vec())));
+            }
+            return found;
+        }
+        FileSeen::Nothing | FileSeen::Other(_) => {
+            return vec![
+                ("file made", FileSeen::Text(String::new())),
+                ("file made", FileSeen::Text("{}\n".to_owned())),
+            ];
+        }
     };
     let mut found = vec![("file dropped", FileSeen::Nothing)];
     let mut push = |how, other: String| {

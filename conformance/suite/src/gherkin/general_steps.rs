@@ -56,6 +56,18 @@ fn secret_given(world: &mut Narrative, key: String, value: String) {
     script["values"][key] = Value::from(value);
 }
 
+#[given(expr = "the fake {string} plays:")]
+fn fake_given(world: &mut Narrative, fake: String, #[step] step: &gherkin::Step) {
+    if let Some(script) = world.json(step) {
+        world.given().fakes.insert(fake, script);
+    }
+}
+
+#[given(expr = "the file {string} is a symlink to {string}")]
+fn symlink_given(world: &mut Narrative, path: String, target: String) {
+    world.given().files.insert(path, FileGiven::Symlink(target));
+}
+
 #[when(expr = "{string} is called")]
 fn called(world: &mut Narrative, operation: String) {
     world.call(&operation, Value::Object(Map::new()));
@@ -137,6 +149,18 @@ fn fake_asked(world: &mut Narrative, fake: String, method: String, #[step] step:
     if let Some(args) = world.json(step) {
         world.expect_ask(json!({"fake": fake, "method": method, "args": args}));
     }
+}
+
+#[then(expr = "it streams:")]
+fn streams(world: &mut Narrative, #[step] step: &gherkin::Step) {
+    if let Some(items) = world.json(step) {
+        world.expect_stream(items);
+    }
+}
+
+#[then(expr = "{string} is nowhere in what it said")]
+fn hidden(world: &mut Narrative, text: String) {
+    world.expect_hidden(text);
 }
 
 #[then(expr = "the file {string} holds:")]

@@ -11,9 +11,11 @@ mod document;
 mod general_steps;
 mod languages;
 mod lines;
+mod llm_steps;
 mod narrative;
 mod outline;
 mod parse;
+mod tools_steps;
 pub mod vocabulary;
 
 use std::collections::{BTreeSet, HashMap};

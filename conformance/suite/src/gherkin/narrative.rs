@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::document;
 use crate::case::{Action, CallStep, FileExpected, Given, Outcome, Step};
 use crate::load::expand::{MOST, expand};
-use crate::load::fixture::fails;
+use crate::load::fixture::{fails, list};
 use crate::load::strict;
 use crate::matcher::Pattern;
 use crate::problem::{Lines, Location, Place, Problem, offset};
@@ -28,6 +28,11 @@ pub struct Narrative {
     faults: Vec<Problem>,
     /// Agents by id, for stories about who wrote what.
     pub(super) agents: BTreeMap<String, String>,
+    /// The context of the tools that are run from here on.
+    pub(super) context: Map<String, Value>,
+    /// What the model may use from here on.
+    pub(super) model_tools: Vec<Value>,
+    pub(super) has_provider: bool,
 }
 
 impl Narrative {
@@ -72,6 +77,11 @@ impl Narrative {
 
     pub(super) fn given(&mut self) -> &mut Given {
         &mut self.given
+    }
+
+    /// The script of a fake; `empty` if nothing was said of it yet.
+    pub(super) fn script(&mut self, fake: &str, empty: Value) -> &mut Value {
+        self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
 
     pub(super) fn act(&mut self, action: Action) {
@@ -131,18 +141,39 @@ impl Narrative {
     fn expect(&mut self, outcome: Outcome) {
         match self.last_call() {
             Some(call) => call.expect = vec![outcome],
-            None => self
-                .fault("there is no single call just before this step; say first what is called"),
+            None => self.no_call(),
         }
     }
 
     pub(super) fn expect_ask(&mut self, ask: Value) {
-        match (Pattern::new(ask), self.last_call()) {
-            (Ok(pattern), Some(call)) => call.asks.push(pattern),
-            (Ok(_), None) => self
-                .fault("there is no single call just before this step; say first what is called"),
+        let Some(call) = self.last_call() else { return self.no_call() };
+        let mut asks = call.asks.source.as_array().cloned().unwrap_or_default();
+        asks.push(ask);
+        match Pattern::new(Value::Array(asks)) {
+            Ok(pattern) => call.asks = pattern,
+            Err(message) => self.fault(message),
+        }
+    }
+
+    pub(super) fn expect_stream(&mut self, items: Value) {
+        match (list(items), self.last_call()) {
+            (Ok(pattern), Some(call)) => call.streams = pattern,
+            (Ok(_), None) => self.no_call(),
             (Err(message), _) => self.fault(message),
         }
+    }
+
+    /// The last call keeps this to itself.
+    pub(super) fn expect_hidden(&mut self, text: String) {
+        match self.last_call() {
+            Some(call) if !text.is_empty() => call.hides.push(text),
+            Some(_) => self.fault("nothing can hide an empty text"),
+            None => self.no_call(),
+        }
+    }
+
+    fn no_call(&mut self) {
+        self.fault("there is no single call just before this step; say first what is called");
     }
 
     pub(super) fn expect_file(&mut self, path: String, expected: FileExpected) {

@@ -33,6 +33,14 @@ const fn of_chronicle(step: VocabularyStep) -> VocabularyStep {
     VocabularyStep { contract: Some("sage.chronicle"), ..step }
 }
 
+const fn of_tools(step: VocabularyStep) -> VocabularyStep {
+    VocabularyStep { contract: Some("sage.tools"), ..step }
+}
+
+const fn of_llm(step: VocabularyStep) -> VocabularyStep {
+    VocabularyStep { contract: Some("sage.llm"), ..step }
+}
+
 /// In the order in which one tells a story.
 pub const STEPS: &[VocabularyStep] = &[
     plain(
@@ -58,6 +66,47 @@ pub const STEPS: &[VocabularyStep] = &[
         r#"Given the secret "API_KEY" is "s3cret""#,
         "Lets the fake `secrets` answer with this value.",
     ),
+    with(
+        r#"Given the fake "secrets" plays:"#,
+        r#"{"values": {"API_KEY": "s3cret"}}"#,
+        "Gives a fake its whole script, as JSON.",
+    ),
+    plain(
+        r#"Given the file "notes.txt" is a symlink to "other.txt""#,
+        "Makes a symlink in the workspace; the target is relative to its folder.",
+    ),
+    of_tools(plain(
+        r#"Given the permission "Write""#,
+        "Allows the tools that are run from here on to do so.",
+    )),
+    of_tools(plain(
+        "Given a dry run",
+        "The tools that are run from here on only show what they would do.",
+    )),
+    of_tools(plain(
+        "Given secrets are injected",
+        "The tools that are run from here on get values for `$ENV.NAME`, from the fake `secrets`.",
+    )),
+    of_tools(with(
+        r#"Given the tool "Search" takes:"#,
+        r#"{"type": "object", "properties": {"text": {"type": "string"}}}"#,
+        "Registers a tool with this JSON Schema; the fake `tools` plays it.",
+    )),
+    of_tools(with(
+        r#"Given the tool "Search" will answer:"#,
+        r#"{"ok": true, "data": {}}"#,
+        "The fake `tools` answers the next call of this tool with this ToolResult.",
+    )),
+    of_llm(with(
+        "Given the model will answer:",
+        r#"{"events": [{"type": "text", "value": "Hi."}, {"type": "end"}]}"#,
+        "The model's next turn: `events`, `text`, `error` or `stall`.",
+    )),
+    of_llm(with(
+        r#"Given the model may use the tool "Search", which takes:"#,
+        r#"{"type": "object", "properties": {"text": {"type": "string"}}}"#,
+        "Offers the model a tool with this JSON Schema; the fake `tools` plays it.",
+    )),
     of_chronicle(plain(
         r#"Given the agent "sage" with id "sage-1""#,
         "Introduces an agent; later steps name it by its id.",
@@ -99,6 +148,15 @@ pub const STEPS: &[VocabularyStep] = &[
         r#"When "sage-1" and "sage-1" each append 10 "NOTE" events to "notes.sage" at once"#,
         "Sends the appends of two agents at once, numbered from 0.",
     )),
+    of_tools(with(
+        r#"When the tool "Read" is run with:"#,
+        r#"{"file": "notes.txt"}"#,
+        "Runs a tool with this input, a JSON object.",
+    )),
+    of_llm(plain(
+        r#"When the model is asked "Who are you?""#,
+        "Starts a chat with one message of the user, and takes all that comes.",
+    )),
     with(
         "Then it returns:",
         r#"{"$any": "value"}"#,
@@ -119,6 +177,26 @@ pub const STEPS: &[VocabularyStep] = &[
         r#"{"key": "API_KEY"}"#,
         "The last call asked a fake this; one such step for each call of a fake, in order.",
     ),
+    with(
+        "Then it streams:",
+        r#"[{"type": "end"}]"#,
+        "Before the last call was answered, exactly these items came; adjacent texts are one.",
+    ),
+    plain(
+        r#"Then "s3cret" is nowhere in what it said"#,
+        "The text stands nowhere in the answer of the last call and in its stream.",
+    ),
+    of_tools(with(
+        "Then the tool answers:",
+        r#"{"$any": "value"}"#,
+        "The tool ran, and its data is this.",
+    )),
+    of_tools(plain("Then the tool is refused with EPERMISSION", "The tool failed with this code.")),
+    of_tools(with(
+        "Then the tool is refused with EPERMISSION and:",
+        r#"{"operation": "write"}"#,
+        "The tool failed with this code and at least these properties.",
+    )),
     of_chronicle(plain("Then the append is acknowledged", "The last append returned null.")),
     of_chronicle(plain(
         r#"Then reading "notes.sage" gives 1 event"#,

@@ -8,10 +8,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::expand::expand;
+use super::files::{files_expected, files_given};
 use super::strict::NoDuplicateKeys;
-use crate::case::{
-    Action, CallStep, Case, CaseKind, FileExpected, FileGiven, Given, Origin, Outcome, Step,
-};
+use crate::case::{Action, CallStep, Case, CaseKind, Given, Origin, Outcome, Step};
 use crate::matcher::Pattern;
 use crate::problem::{Lines, Location, Problem, offset};
 
@@ -62,8 +61,10 @@ struct StepEntry {
     returns: Option<Value>,
     fails: Option<Map<String, Value>>,
     either: Option<Vec<OutcomeEntry>>,
-    asks: Option<Vec<Value>>,
-    streams: Option<Vec<Value>>,
+    asks: Option<Value>,
+    streams: Option<Value>,
+    #[serde(default)]
+    hides: Vec<String>,
     process: Option<String>,
     session: Option<String>,
     #[serde(rename = "as")]
@@ -247,7 +248,7 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
 fn action(step: StepEntry) -> Result<Action, String> {
     match step {
         StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
-        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, streams: None, process: None, session: None, saved_as: None, together, kill, files, leaves } => {
+        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, streams: None, process: None, session: None, saved_as: None, together, kill, files, leaves, hides } if hides.is_empty() => {
             match (together, kill, files, leaves) {
                 (Some(calls), None, None, None) => calls.into_iter().map(call_together).collect::<Result<_, _>>().map(Action::Together),
                 (None, Some(process), None, None) => Ok(Action::Kill { process }),
@@ -256,7 +257,7 @@ fn action(step: StepEntry) -> Result<Action, String> {
                 _ => Err("a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`".to_owned()),
             }
         }
-        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
+        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
     }
 }
 
@@ -298,11 +299,32 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     call.process = step.process.unwrap_or(call.process);
     call.session = step.session.unwrap_or(call.session);
     call.saved_as = step.saved_as;
-    let asks = step.asks.unwrap_or_default().into_iter();
-    call.asks = asks.map(Pattern::new).collect::<Result<_, _>>()?;
-    let streams = step.streams.unwrap_or_default().into_iter();
-    call.streams = streams.map(Pattern::new).collect::<Result<_, _>>()?;
+    if let Some(asks) = step.asks {
+        call.asks = list(asks).map_err(|fault| format!("`asks`: {fault}"))?;
+    }
+    if let Some(streams) = step.streams {
+        call.streams = list(streams).map_err(|fault| format!("`streams`: {fault}"))?;
+    }
+    if step.hides.iter().any(String::is_empty) {
+        return Err("`hides` has an empty text, which stands everywhere".to_owned());
+    }
+    call.hides = step.hides;
     Ok(call)
+}
+
+/// A list that is expected, or a matcher of one.
+pub(crate) fn list(expected: Value) -> Result<Pattern, String> {
+    let matches_a_list = |map: &Map<String, Value>| {
+        let lists = ["$oneOf", "$unordered", "$contains", "$startsWith"];
+        map.len() == 1 && map.keys().all(|key| lists.contains(&key.as_str()))
+    };
+    match &expected {
+        Value::Array(_) => Pattern::new(expected),
+        Value::Object(map) if matches_a_list(map) => Pattern::new(expected),
+        _ => Err(format!(
+            "must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {expected}"
+        )),
+    }
 }
 
 /// `{"$bless": true}`: where an author wants what a subject answers written down.
@@ -316,58 +338,4 @@ pub(crate) fn fails(error: Map<String, Value>) -> Result<Outcome, String> {
         return Err("`fails` needs a `code`".to_owned());
     }
     Pattern::open(error).map(Outcome::Fails)
-}
-
-fn files_given(entries: &BTreeMap<String, Value>) -> Result<BTreeMap<String, FileGiven>, String> {
-    entries
-        .iter()
-        .map(|(path, form)| {
-            let only = form.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
-            let given = match only.map(|(key, value)| (key.as_str(), value)) {
-                Some(("text", Value::String(text))) => FileGiven::Text(text.clone()),
-                Some(("hex", Value::String(digits))) => {
-                    let bytes = hex::decode(digits).map_err(|fault| format!("`hex` of file `{path}` must be pairs of hex digits: {fault}"))?;
-                    FileGiven::Bytes(bytes)
-                }
-                Some(("symlink", Value::String(target))) => FileGiven::Symlink(target.clone()),
-                Some(("folder", Value::Bool(true))) => FileGiven::Folder,
-                _ => return Err(format!("file `{path}` must be {{\"text\": …}}, {{\"hex\": …}}, {{\"symlink\": …}} or {{\"folder\": true}}, not {form}")),
-            };
-            Ok((path.clone(), given))
-        })
-        .collect()
-}
-
-fn files_expected(
-    entries: &BTreeMap<String, Value>,
-) -> Result<BTreeMap<String, FileExpected>, String> {
-    let form = |path: &String, form: &Value| -> Result<FileExpected, String> {
-        let wrong = || {
-            format!(
-                "file `{path}` must leave null, {{\"text\": …}}, {{\"prefix\": …}} or {{\"ndjson\": …}} (the last two may stand together), not {form}"
-            )
-        };
-        let Value::Object(map) = form else {
-            return if form.is_null() { Ok(FileExpected::Absent) } else { Err(wrong()) };
-        };
-        let keys: Vec<&str> = map.keys().map(String::as_str).collect();
-        match (keys.as_slice(), map.get("text").and_then(Value::as_str)) {
-            (["text"], Some(text)) => Ok(FileExpected::Text(text.to_owned())),
-            (["prefix"] | ["ndjson"] | ["prefix", "ndjson"] | ["ndjson", "prefix"], _) => {
-                let prefix = match map.get("prefix") {
-                    Some(Value::String(text)) => Some(text.clone()),
-                    Some(_) => return Err(wrong()),
-                    None => None,
-                };
-                let ndjson = map
-                    .get("ndjson")
-                    .cloned()
-                    .map(|lines| Pattern::new(expand(lines)?))
-                    .transpose()?;
-                Ok(FileExpected::Lines { prefix, ndjson })
-            }
-            _ => Err(wrong()),
-        }
-    };
-    entries.iter().map(|(path, value)| Ok((path.clone(), form(path, value)?))).collect()
 }

@@ -253,7 +253,7 @@ impl CaseLint<'_> {
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
-            if calls.iter().any(|call| !call.asks.is_empty()) {
+            if calls.iter().any(|call| !call.asks.is_empty_list()) {
                 self.wrong_step(step, "`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
             }
         }
@@ -268,11 +268,8 @@ impl CaseLint<'_> {
             for call in calls {
                 references(&call.args, &mut wanted);
                 let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
-                let asks = call.asks.iter().map(|ask| &ask.source);
-                let streams = call.streams.iter().map(|item| &item.source);
                 outcomes
-                    .chain(asks)
-                    .chain(streams)
+                    .chain([&call.asks.source, &call.streams.source])
                     .for_each(|source| references(source, &mut wanted));
             }
             if let Action::Leaves(files) = &step.action {
@@ -317,15 +314,21 @@ impl CaseLint<'_> {
             self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
         }
         for path in paths {
-            if !is_inside(path) {
+            if !is_inside(path) && path != "." {
                 self.wrong(format!(
                     "the path `{path}` must be relative, without `..` but for `../outside/…`"
                 ));
             }
         }
         for target in targets {
-            if matches!(target, FileGiven::Symlink(target) if target.starts_with('/')) {
-                self.wrong("a symlink's target must be relative, so that the case means the same on every machine");
+            match target {
+                FileGiven::Symlink(target) if target.starts_with('/') && !is_device(target) => {
+                    self.wrong("a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine");
+                }
+                FileGiven::Hardlink(target) if !is_inside(target) => {
+                    self.wrong(format!("the hard link to `{target}` must be to a path in the workspace or in `../outside/…`"));
+                }
+                _ => {}
             }
         }
     }
@@ -340,6 +343,11 @@ fn is_inside(path: &str) -> bool {
     let inside = path.strip_prefix("../outside/").unwrap_or(path);
     !inside.is_empty()
         && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+/// What every machine has, and what writing to does no harm.
+fn is_device(target: &str) -> bool {
+    ["/dev/null", "/dev/zero", "/dev/full"].contains(&target)
 }
 
 fn is_kebab(part: &str) -> bool {

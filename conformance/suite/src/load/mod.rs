@@ -2,6 +2,7 @@
 
 pub(crate) mod expand;
 mod falsifiable;
+mod files;
 pub(crate) mod fixture;
 pub(crate) mod lint;
 pub(crate) mod source;

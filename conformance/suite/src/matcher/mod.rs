@@ -102,6 +102,16 @@ impl Pattern {
         Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
     }
 
+    /// A list without items.
+    pub fn empty_list() -> Self {
+        Self { source: Value::Array(Vec::new()), root: Node::Array(Vec::new()) }
+    }
+
+    /// Whether it demands a list without items.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(&self.root, Node::Array(items) if items.is_empty())
+    }
+
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
         self.difference_given(&Saved::default(), got)

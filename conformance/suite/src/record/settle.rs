@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::{CaseSeen, Record, Recorded};
 use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome};
 use crate::judge::{judge, judge_law};
+use crate::outcome::{asked, joined};
+use crate::subject::host::Ask;
 use crate::suite::Suite;
-use crate::transcript::{FileSeen, Seen, Transcript};
+use crate::transcript::{Answered, FileSeen, Seen, Transcript};
 use crate::verdict::Verdict;
 
 impl Record {
@@ -66,6 +68,7 @@ fn settle(case: &Case, transcript: &mut Transcript) {
                     if let Ok(reply) = &mut answer.reply {
                         settle_reply(call, reply);
                     }
+                    settle_lists(call, answer);
                 }
             }
             (Action::Leaves(expected), Seen::Files(files)) => settle_files(expected, files),
@@ -96,6 +99,28 @@ fn settle_reply(call: &CallStep, reply: &mut Value) {
         }
         *reply = json!({ key: value });
         return;
+    }
+}
+
+/// What a fake answered follows from its script, so only what it was asked is kept.
+fn settle_lists(call: &CallStep, answer: &mut Answered) {
+    let mut asks = asked(&answer.asks);
+    call.asks.settle(&mut asks);
+    answer.asks = asks.as_array().into_iter().flatten().map(ask).collect();
+    let mut events = Value::Array(joined(&answer.events));
+    call.streams.settle(&mut events);
+    if let Value::Array(events) = events {
+        answer.events = events;
+    }
+}
+
+fn ask(told: &Value) -> Ask {
+    let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+    Ask {
+        fake: text("fake"),
+        method: text("method"),
+        args: told["args"].clone(),
+        answer: Value::Null,
     }
 }
 

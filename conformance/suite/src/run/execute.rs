@@ -1,7 +1,6 @@
 //! One case on one subject: open, act, look, close. What was seen is judged elsewhere.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -19,7 +18,8 @@ use crate::judge::{Judge, broken_fakes, refused_open};
 use crate::ledger::Contract;
 use crate::outcome::each_string;
 use crate::subject::Fault;
-use crate::subject::connection::{Ask, Connection, SessionHost};
+use crate::subject::connection::Connection;
+use crate::subject::host::{Ask, SessionHost};
 use crate::transcript::{Answered, Ending, FileSeen, Seen, Stopped, Transcript, When};
 use crate::verdict::{Failure, NotExercised, Verdict};
 
@@ -260,7 +260,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         let given = &self.case.given;
         let fakes = Host::new(&given.fakes)
             .map_err(|message| Stop::Failure(broken_fakes(self.case, message)))?;
-        let host = Rc::new(SessionHost { fakes: RefCell::new(fakes), ..SessionHost::default() });
+        let host = Rc::new(SessionHost::new(fakes));
         let session = self.session_at(place);
         let open = Open {
             session: session.clone(),
@@ -322,7 +322,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     fn take_asks(&self, place: Place<'a>) -> Vec<Ask> {
-        let mut asks = std::mem::take(&mut *self.seats[&place].asks.borrow_mut());
+        let mut asks = self.seats[&place].take_asks();
         for ask in &mut asks {
             for value in [&mut ask.args, &mut ask.answer] {
                 self.hide_workspace(value);

@@ -8,49 +8,26 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use proofmark_fakes::host::Host;
 use proofmark_protocol::message::{FakeCall, push_error, push_request, push_result};
 use proofmark_protocol::{
     Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
+use super::host::SessionHost;
 use super::process::{Process, StartError};
 use super::stream::Streams;
 use super::{Fault, Patience, SubjectCommand};
-use crate::transcript::deep;
 
-/// So many calls of fakes may be made in a session during one step.
-const MOST_ASKS: usize = 1_000;
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
-type Answer = Result<Value, RpcError>;
-
-/// A call of a fake, as the harness saw it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ask {
-    pub fake: String,
-    pub method: String,
-    #[serde(deserialize_with = "deep")]
-    pub args: Value,
-    /// The fake's answer: `{"value": …}` or `{"error": …}`.
-    #[serde(deserialize_with = "deep")]
-    pub answer: Value,
-}
-
-/// What the harness does for one session: it plays the fakes and writes down what happens.
-#[derive(Default)]
-pub(crate) struct SessionHost {
-    pub(crate) fakes: RefCell<Host>,
-    pub(crate) asks: RefCell<Vec<Ask>>,
-}
+pub(super) type Answer = Result<Value, RpcError>;
 
 pub(crate) struct Connection {
     shared: Rc<Shared>,
@@ -399,45 +376,38 @@ impl Shared {
 
     /// The subject calls a fake.
     fn asked(&self, id: &Id, method: &str, params: Value) -> Result<(), Fault> {
-        let answer = self.play(method, params);
+        let answers = self.play(id, method, params);
         let mut out = self.out.borrow_mut();
-        match &answer {
-            Ok(reply) => push_result(&mut out, id, reply),
-            Err(error) => push_error(&mut out, Some(id), error),
+        for (id, answer) in &answers {
+            match answer {
+                Ok(reply) => push_result(&mut out, id, reply),
+                Err(error) => push_error(&mut out, Some(id), error),
+            }
         }
         self.filled.notify_one();
         if self.flooded.get() || out.len() > MOST_UNREAD { Err(Fault::Flooded) } else { Ok(()) }
     }
 
-    fn play(&self, method: &str, params: Value) -> Answer {
+    /// The answers that are due now: to this request, unless its fake keeps it waiting, and to those that it
+    /// sets free.
+    fn play(&self, id: &Id, method: &str, params: Value) -> Vec<(Id, Answer)> {
+        let refused = |code, told: String| vec![(id.clone(), Err(RpcError::new(code, told)))];
         if method != "fake" {
-            return Err(RpcError::new(
-                RpcError::NOT_IMPLEMENTED,
-                format!("the harness has no method `{method}`; a subject may send `fake`"),
-            ));
+            let told = format!("the harness has no method `{method}`; a subject may send `fake`");
+            return refused(RpcError::NOT_IMPLEMENTED, told);
         }
-        let call: FakeCall = serde_json::from_value(params)
-            .map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))?;
-        let sessions = self.sessions.borrow();
-        let session = sessions.get(&call.session).ok_or_else(|| {
-            RpcError::new(
-                RpcError::INVALID_PARAMS,
-                format!("session `{}` is not open", call.session),
-            )
-        })?;
-        let reply = session.fakes.borrow_mut().call(&call.fake, &call.method, &call.args);
-        let (noted, answer) = match reply {
-            Ok(Ok(value)) => (json!({"value": value}), None),
-            Ok(Err(error)) => (json!({"error": error}), None),
-            Err(told) => {
-                (json!({"told": told}), Some(RpcError::new(RpcError::INVALID_PARAMS, told)))
-            }
+        let call: FakeCall = match serde_json::from_value(params) {
+            Ok(call) => call,
+            Err(fault) => return refused(RpcError::INVALID_PARAMS, fault.to_string()),
         };
-        let FakeCall { fake, method, args, .. } = call;
-        let mut asks = session.asks.borrow_mut();
-        asks.push(Ask { fake, method, args, answer: noted.clone() });
-        self.flooded.set(asks.len() > MOST_ASKS);
-        answer.map_or(Ok(noted), Err)
+        let sessions = self.sessions.borrow();
+        let Some(session) = sessions.get(&call.session) else {
+            let told = format!("session `{}` is not open", call.session);
+            return refused(RpcError::INVALID_PARAMS, told);
+        };
+        let answers = session.play(id, call);
+        self.flooded.set(session.is_flooded());
+        answers
     }
 }
 

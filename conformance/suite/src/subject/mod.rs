@@ -2,6 +2,7 @@
 
 pub(crate) mod connection;
 mod fault;
+pub(crate) mod host;
 pub(crate) mod orphans;
 pub(crate) mod process;
 mod stream;

@@ -126,15 +126,15 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::absolute_symlink(
     GIVEN,
     r#""given": {"files": {"x": {"symlink": "/etc"}}}"#,
-    "5: case `read/back`: a symlink's target must be relative, so that the case means the same on every machine"
+    "5: case `read/back`: a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine"
 )]
-#[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"hex": …}, {"symlink": …} or {"folder": true}, not {"txt":""}"#)]
+#[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"hex": …}, {"symlink": …}, {"hardlink": …}, {"fifo": true} or {"folder": true}, not {"txt":""}"#)]
 #[case::odd_hex(
     GIVEN,
     r#""given": {"files": {"x": {"hex": "0g"}}}"#,
     "5: case `read/back`: `hex` of file `x` must be pairs of hex digits: invalid character 'g' at position 1"
 )]
-#[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
+#[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"hex": …}, {"symlink": …}, {"entries": […]}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
 #[case::unknown_fake(
     GIVEN,
     r#""given": {"fakes": {"mail": {}}}"#,
@@ -156,7 +156,7 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
 const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
-const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
 #[rstest]
@@ -180,7 +180,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
@@ -190,7 +190,17 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::bad_matcher_in_an_ask(
     r#"{ "call": "demo.read", "returns": 1, "asks": [{"$contains": 1}] }"#,
     12,
-    "`$contains` takes an array with at least one item"
+    "`asks`: `$contains` takes an array with at least one item"
+)]
+#[case::asks_that_are_no_list(
+    r#"{ "call": "demo.read", "returns": 1, "asks": {"$any": "array"} }"#,
+    12,
+    r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {"$any":"array"}"#
+)]
+#[case::hides_nothing(
+    r#"{ "call": "demo.read", "returns": 1, "hides": ["s", ""] }"#,
+    12,
+    "`hides` has an empty text, which stands everywhere"
 )]
 #[case::bad_repeat(
     r#"{ "call": "demo.read", "returns": [{"$repeat": {"times": 1}}] }"#,

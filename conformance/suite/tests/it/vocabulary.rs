@@ -10,9 +10,11 @@ use proofmark_suite::gherkin::vocabulary::{Below, STEPS, VocabularyStep};
 use crate::common::{load, sound};
 
 /// Where the steps are defined; each definition has one attribute.
-const DEFINITIONS: [&str; 2] = [
+const DEFINITIONS: [&str; 4] = [
     include_str!("../../src/gherkin/chronicle_steps.rs"),
     include_str!("../../src/gherkin/general_steps.rs"),
+    include_str!("../../src/gherkin/llm_steps.rs"),
+    include_str!("../../src/gherkin/tools_steps.rs"),
 ];
 
 /// A scenario that says one thing, with what it takes for that to make sense.
@@ -45,7 +47,7 @@ fn every_example_is_a_sound_step() {
         if path.ends_with(".toml") {
             *text = text.replace(
                 "\"demo.read\", \"demo.write\"",
-                "\"demo.read\", \"utils.clock.now\", \"utils.sha256\", \"chronicle.readChronicle\", \"chronicle.appendEvent\", \"chronicle.tailChronicle\"",
+                "\"demo.read\", \"utils.clock.now\", \"utils.sha256\", \"chronicle.readChronicle\", \"chronicle.appendEvent\", \"chronicle.tailChronicle\", \"tools.execute\", \"tools.register\", \"llm.setProvider\", \"llm.createChatStream\"",
             );
         }
     }

@@ -1,0 +1,86 @@
+//! Steps in the words of `sage.tools`: what is allowed, which tool runs, what it answers.
+
+use cucumber::{gherkin, given, then, when};
+use serde_json::{Map, Value, json};
+
+use super::narrative::Narrative;
+
+#[given(expr = "the permission {string}")]
+fn permission_given(world: &mut Narrative, permission: String) {
+    let permissions =
+        world.context.entry("permissions").or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(permissions) = permissions {
+        permissions.push(permission.into());
+    }
+}
+
+#[given(expr = "a dry run")]
+fn dry_run_given(world: &mut Narrative) {
+    world.context.insert("dryRun".to_owned(), true.into());
+}
+
+#[given(expr = "secrets are injected")]
+fn secrets_given(world: &mut Narrative) {
+    world.context.insert("secrets".to_owned(), true.into());
+    world.given().fakes.entry("secrets".to_owned()).or_insert_with(|| json!({"values": {}}));
+}
+
+#[given(expr = "the tool {string} takes:")]
+fn tool_given(world: &mut Narrative, name: String, #[step] step: &gherkin::Step) {
+    if let Some(schema) = world.json_object(step) {
+        world.script("tools", json!({"results": {}}));
+        let tool = json!({"name": name, "schema": schema});
+        world.probe("tools.register", json!({ "tool": tool }), Value::Null);
+    }
+}
+
+#[given(expr = "the tool {string} will answer:")]
+fn tool_answers_given(world: &mut Narrative, name: String, #[step] step: &gherkin::Step) {
+    let Some(answer) = world.json(step) else { return };
+    let script = world.script("tools", json!({"results": {}}));
+    match &mut script["results"][&name] {
+        Value::Array(answers) => answers.push(json!({ "value": answer })),
+        other => *other = json!([{ "value": answer }]),
+    }
+}
+
+#[when(expr = "the tool {string} is run with:")]
+fn run(world: &mut Narrative, name: String, #[step] step: &gherkin::Step) {
+    let Some(input) = world.json(step) else { return };
+    let mut args = json!({"name": name, "input": input});
+    if !world.context.is_empty() {
+        args["context"] = Value::Object(world.context.clone());
+    }
+    world.call("tools.execute", args);
+}
+
+#[then(expr = "the tool answers:")]
+fn answers(world: &mut Narrative, #[step] step: &gherkin::Step) {
+    if let Some(data) = world.json(step) {
+        world.expect_value(json!({"ok": true, "data": data, "meta": free_meta()}));
+    }
+}
+
+#[then(expr = "the tool is refused with {word}")]
+fn refused(world: &mut Narrative, code: String) {
+    refusal(world, &code, Map::new());
+}
+
+#[then(expr = "the tool is refused with {word} and:")]
+fn refused_with(world: &mut Narrative, code: String, #[step] step: &gherkin::Step) {
+    if let Some(properties) = world.json_object(step) {
+        refusal(world, &code, properties);
+    }
+}
+
+fn refusal(world: &mut Narrative, code: &str, mut properties: Map<String, Value>) {
+    properties.insert("code".to_owned(), code.into());
+    let data = json!({"$optional": {"$any": "value"}});
+    let error = json!({ "$open": properties });
+    world.expect_value(json!({"ok": false, "error": error, "data": data, "meta": free_meta()}));
+}
+
+/// When it began and ended is another story's matter.
+fn free_meta() -> Value {
+    json!({"$optional": {"$any": "object"}})
+}
