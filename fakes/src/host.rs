@@ -18,21 +18,30 @@ use crate::secrets::MemorySecrets;
 /// A fake's answer: a value, or a contract error in its flat JSON form.
 pub type Played = Result<Value, Value>;
 
+/// The names that [`Host::call`] knows, if the session offers them.
+pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
+
 /// What the host does with a call.
+#[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     /// Answered at once; `noted` says whether the call is part of what a case judges.
     Now { reply: Played, noted: bool },
-    /// Not answered until something else happens, which [`Host::released`] tells.
+    /// Not answered until something else happens, which [`Host::released`] tells; perhaps never.
+    /// `noted` as above. The host keeps the ticket.
     Later { noted: bool },
 }
 
-/// The names that [`Host::call`] knows, if the session offers them.
-pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
+impl Answer {
+    fn noted(reply: Played) -> Self {
+        Self::Now { reply, noted: true }
+    }
+}
 
 /// The fakes that a session offers.
 #[derive(Default)]
 pub struct Host {
     fakes: BTreeMap<String, Fake>,
+    released: Vec<(u64, Played)>,
 }
 
 enum Fake {
@@ -67,7 +76,7 @@ impl Host {
     pub fn new(scripts: &BTreeMap<String, Value>) -> Result<Self, String> {
         let fakes =
             scripts.iter().map(|(name, script)| Ok((name.clone(), Fake::new(name, script)?)));
-        Ok(Self { fakes: fakes.collect::<Result<_, String>>()? })
+        Ok(Self { fakes: fakes.collect::<Result<_, String>>()?, released: Vec::new() })
     }
 
     /// Whether there is such a fake and its script is right.
@@ -75,42 +84,46 @@ impl Host {
         Fake::new(name, script).map(|_| ())
     }
 
-    /// Plays one call. The outer error is the caller's: no such fake, no such method, wrong arguments.
+    /// Plays one call. `ticket` is the caller's own mark for it, given back when a call that had to
+    /// wait is released.
+    ///
+    /// # Errors
+    /// The caller's own mistakes: no such fake, no such method, wrong arguments.
     pub fn call(
         &mut self,
-        _ticket: u64,
+        ticket: u64,
         fake: &str,
         method: &str,
         args: &Value,
     ) -> Result<Answer, String> {
-        let reply = self.play(fake, method, args)?;
-        Ok(Answer::Now { reply, noted: true })
-    }
-
-    /// Calls that waited and are answered now.
-    pub fn released(&mut self) -> Vec<(u64, Played)> {
-        Vec::new()
-    }
-
-    fn play(&mut self, fake: &str, method: &str, args: &Value) -> Result<Played, String> {
-        let offered: Vec<&str> = self.fakes.keys().map(String::as_str).collect();
-        let offered = if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
+        let _ = ticket;
         match self.fakes.get_mut(fake) {
-            None => Err(format!(
-                "the fake `{fake}` is not on offer in this session; on offer: {offered}"
-            )),
+            None => {
+                let offered: Vec<&str> = self.fakes.keys().map(String::as_str).collect();
+                let offered =
+                    if offered.is_empty() { "none".to_owned() } else { offered.join(", ") };
+                Err(format!(
+                    "the fake `{fake}` is not on offer in this session; on offer: {offered}"
+                ))
+            }
             Some(Fake::Secrets(secrets)) => match method {
-                "get" => get_secret(secrets, args),
+                "get" => get_secret(secrets, args).map(Answer::noted),
                 _ => Err(format!("the fake `secrets` has no method `{method}`; it has `get`")),
             },
             Some(Fake::Chronicle(chronicle)) => match method {
-                "append" => Ok(append(chronicle, args).map_err(|fault| fault.to_json())),
-                "read" => Ok(read(chronicle, args).map_err(|fault| fault.to_json())),
+                "append" => Ok(Answer::noted(append(chronicle, args).map_err(|e| e.to_json()))),
+                "read" => Ok(Answer::noted(read(chronicle, args).map_err(|e| e.to_json()))),
                 _ => Err(format!(
                     "the fake `chronicle` has no method `{method}`; it has `append` and `read`"
                 )),
             },
         }
+    }
+
+    /// Calls that waited and are answered now (a `next` that a `stop` set free), in order. Empty
+    /// after nearly every call.
+    pub fn released(&mut self) -> Vec<(u64, Played)> {
+        std::mem::take(&mut self.released)
     }
 }
 
@@ -175,11 +188,20 @@ mod tests {
         Host::new(&scripts).unwrap()
     }
 
+    /// The reply of a call that is answered at once and is part of what a case judges.
+    #[track_caller]
+    fn now(answer: Result<Answer, String>) -> Played {
+        match answer.unwrap() {
+            Answer::Now { reply, noted: true } => reply,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn secrets_fail_as_scripted_and_then_answer() {
         let fault = json!({"code": "EIO", "message": "vault sealed", "operation": "read"});
         let mut host = host(json!({"secrets": {"values": {"K": "v"}, "faults": {"K": [fault]}}}));
-        let mut get = |key: &str| host.play("secrets", "get", &json!({"key": key})).unwrap();
+        let mut get = |key: &str| now(host.call(0, "secrets", "get", &json!({"key": key})));
         let error = get("K").unwrap_err();
         assert_eq!((&error["code"], &error["operation"]), (&json!("EIO"), &json!("read")));
         assert_eq!(get("K"), Ok(json!("v")));
@@ -190,19 +212,18 @@ mod tests {
     fn the_chronicle_is_kept_for_the_session() {
         let mut host = host(json!({"chronicle": {}}));
         let event = json!({"type": "A", "timestamp": "2024-01-01T00:00:00.000Z", "actor": {"agent": "sage", "id": "1"}});
-        let appended = host.play("chronicle", "append", &json!({"path": "a.sage", "event": event}));
-        assert_eq!(appended, Ok(Ok(Value::Null)));
-        let events = host.play("chronicle", "read", &json!({"path": "a.sage"})).unwrap().unwrap();
+        let mut call = |method: &str, args: Value| now(host.call(0, "chronicle", method, &args));
+        assert_eq!(call("append", json!({"path": "a.sage", "event": event})), Ok(Value::Null));
+        let events = call("read", json!({"path": "a.sage"})).unwrap();
         assert_eq!(events[0]["type"], "A");
-        let refused =
-            host.play("chronicle", "append", &json!({"path": "a.sage", "event": {}})).unwrap();
+        let refused = call("append", json!({"path": "a.sage", "event": {}}));
         assert_eq!(refused.unwrap_err()["code"], "EVALIDATION");
     }
 
     #[test]
     fn what_is_not_on_offer_is_named() {
         let mut host = host(json!({"secrets": {}}));
-        let told = host.play("llm", "chat", &json!({})).unwrap_err();
+        let told = host.call(0, "llm", "chat", &json!({})).unwrap_err();
         assert_eq!(told, "the fake `llm` is not on offer in this session; on offer: secrets");
         assert!(
             Host::check("llm", &json!({})).unwrap_err().contains("there are chronicle, secrets")
