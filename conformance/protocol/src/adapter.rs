@@ -24,9 +24,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub use crate::context::Context;
 use crate::message::{
-    Call, Close, Event, FakeCall, Hello, HelloReply, Id, Incoming, MessageError, Open, Reply,
-    RpcError, push_error, push_notification, push_request, push_result,
+    Call, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, RpcError, push_error,
+    push_result,
 };
 use crate::outbox::{Outbox, Owed};
 use crate::{FrameError, LineReader, MAX_LINE, PROTOCOL, stdio};
@@ -289,12 +290,8 @@ impl<S: Send + Sync + 'static> Served<S> {
             )
         })?;
         let owed = Owed { outbox: Arc::clone(&self.outbox), id: Some(id.clone()) };
-        let context = Context {
-            state: Arc::clone(state),
-            session: call.session.into(),
-            call: id.clone(),
-            outbox: Arc::clone(&self.outbox),
-        };
+        let context =
+            Context::new(Arc::clone(state), &call.session, id.clone(), Arc::clone(&self.outbox));
         let handling = handler(context, call.args);
         tokio::spawn(async move { owed.pay(handling.await) });
         Ok(())
@@ -308,60 +305,4 @@ fn no_session(name: &str) -> RpcError {
 fn parsed<T: serde::de::DeserializeOwned>(params: Value) -> Result<T, RpcError> {
     serde_json::from_value(params)
         .map_err(|fault| RpcError::new(RpcError::INVALID_PARAMS, fault.to_string()))
-}
-
-/// What a handler has at hand: its session's state, and the way back to the harness.
-pub struct Context<S> {
-    state: Arc<S>,
-    session: Arc<str>,
-    call: Id,
-    outbox: Arc<Outbox>,
-}
-
-impl<S> Clone for Context<S> {
-    fn clone(&self) -> Self {
-        Self {
-            state: Arc::clone(&self.state),
-            session: Arc::clone(&self.session),
-            call: self.call.clone(),
-            outbox: Arc::clone(&self.outbox),
-        }
-    }
-}
-
-impl<S> Context<S> {
-    pub fn state(&self) -> &Arc<S> {
-        &self.state
-    }
-
-    /// The name of the session, as the harness gave it.
-    pub fn session(&self) -> &str {
-        &self.session
-    }
-
-    /// Calls a collaborator that the harness stands in for.
-    pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
-        let (id, receiver) = self.outbox.begin_ask();
-        let request = FakeCall {
-            session: self.session.to_string(),
-            fake: fake.to_owned(),
-            method: method.to_owned(),
-            args,
-        };
-        self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
-        let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
-        match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
-            Ok(Reply::Value(value)) => Ok(value),
-            Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
-            Err(fault) => {
-                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
-            }
-        }
-    }
-
-    /// Sends an item of this call's stream or log.
-    pub fn emit(&self, item: Value) {
-        let event = Event { session: self.session.to_string(), call: self.call.clone(), item };
-        self.outbox.push(|out| push_notification(out, "event", &event));
-    }
 }

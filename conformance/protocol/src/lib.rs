@@ -10,6 +10,7 @@
 //! - Sessions share nothing but the process.
 
 pub mod adapter;
+mod context;
 pub mod frame;
 pub mod message;
 mod outbox;

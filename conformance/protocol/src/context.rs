@@ -1,0 +1,105 @@
+//! What a handler has at hand: its session's state, and the way back to the harness.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::adapter::Failure;
+use crate::message::{Event, FakeCall, Id, Reply, push_notification, push_request};
+use crate::outbox::Outbox;
+
+type OnEmit = Arc<dyn Fn(Value) -> Vec<Value> + Send + Sync>;
+type OnAsk = Arc<dyn Fn(&str, &str, &Value) -> Option<Result<Value, Failure>> + Send + Sync>;
+
+/// The surroundings of one call.
+pub struct Context<S> {
+    state: Arc<S>,
+    session: Arc<str>,
+    call: Id,
+    outbox: Arc<Outbox>,
+    on_emit: Option<OnEmit>,
+    on_ask: Option<OnAsk>,
+}
+
+impl<S> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        Self {
+            state: Arc::clone(&self.state),
+            session: Arc::clone(&self.session),
+            call: self.call.clone(),
+            outbox: Arc::clone(&self.outbox),
+            on_emit: self.on_emit.clone(),
+            on_ask: self.on_ask.clone(),
+        }
+    }
+}
+
+impl<S> Context<S> {
+    pub(crate) fn new(state: Arc<S>, session: &str, call: Id, outbox: Arc<Outbox>) -> Self {
+        Self { state, session: session.into(), call, outbox, on_emit: None, on_ask: None }
+    }
+
+    pub fn state(&self) -> &Arc<S> {
+        &self.state
+    }
+
+    /// The name of the session, as the harness gave it.
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// The same for a handler that is wrapped ([`Adapter::around`](crate::Adapter::around)), whose items
+    /// `change` sees first: what it returns is sent instead.
+    #[must_use]
+    pub fn changing_items(
+        self,
+        change: impl Fn(Value) -> Vec<Value> + Send + Sync + 'static,
+    ) -> Self {
+        Self { on_emit: Some(Arc::new(change)), ..self }
+    }
+
+    /// The same for a handler that is wrapped, whose calls of collaborators (fake, method, arguments)
+    /// `answer` sees first: those that it answers do not reach the harness.
+    #[must_use]
+    pub fn answering(
+        self,
+        answer: impl Fn(&str, &str, &Value) -> Option<Result<Value, Failure>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { on_ask: Some(Arc::new(answer)), ..self }
+    }
+
+    /// Calls a collaborator that the harness stands in for.
+    pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
+        if let Some(answer) = self.on_ask.as_ref().and_then(|answer| answer(fake, method, &args)) {
+            return answer;
+        }
+        let (id, receiver) = self.outbox.begin_ask();
+        let request = FakeCall {
+            session: self.session.to_string(),
+            fake: fake.to_owned(),
+            method: method.to_owned(),
+            args,
+        };
+        self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
+        let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
+        match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
+            Ok(Reply::Value(value)) => Ok(value),
+            Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
+            Err(fault) => {
+                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
+            }
+        }
+    }
+
+    /// Sends an item of this call's stream or log.
+    pub fn emit(&self, item: Value) {
+        let items = match &self.on_emit {
+            Some(change) => change(item),
+            None => vec![item],
+        };
+        for item in items {
+            let event = Event { session: self.session.to_string(), call: self.call.clone(), item };
+            self.outbox.push(|out| push_notification(out, "event", &event));
+        }
+    }
+}
