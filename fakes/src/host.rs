@@ -8,18 +8,22 @@ use std::collections::BTreeMap;
 use futures::FutureExt as _;
 use sage_chronicle::{AppendArgs, Event, EventLog as _, IdRule, ReadArgs};
 use sage_errors::SageError;
-use sage_utils::{SecretProvider as _, err};
+use sage_utils::SecretProvider as _;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::chronicle::MemoryChronicle;
+use crate::graph::MemoryGraph;
+use crate::llm::WireLlm;
+use crate::script::fault;
 use crate::secrets::MemorySecrets;
+use crate::tools::ScriptedTools;
 
 /// A fake's answer: a value, or a contract error in its flat JSON form.
 pub type Played = Result<Value, Value>;
 
 /// The names that [`Host::call`] knows, if the session offers them.
-pub const FAKES: [&str; 2] = ["chronicle", "secrets"];
+pub const FAKES: [&str; 5] = ["chronicle", "graph", "llm", "secrets", "tools"];
 
 /// What the host does with a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +36,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    fn noted(reply: Played) -> Self {
+    pub(crate) fn noted(reply: Played) -> Self {
         Self::Now { reply, noted: true }
     }
 }
@@ -46,7 +50,10 @@ pub struct Host {
 
 enum Fake {
     Chronicle(MemoryChronicle),
+    Graph(MemoryGraph),
+    Llm(WireLlm),
     Secrets(MemorySecrets),
+    Tools(ScriptedTools),
 }
 
 #[derive(Deserialize)]
@@ -56,15 +63,7 @@ struct SecretsScript {
     values: BTreeMap<String, String>,
     /// For a key: the errors of the first calls, in order.
     #[serde(default)]
-    faults: BTreeMap<String, Vec<FaultScript>>,
-}
-
-#[derive(Deserialize)]
-struct FaultScript {
-    code: String,
-    message: String,
-    #[serde(flatten)]
-    properties: Map<String, Value>,
+    faults: BTreeMap<String, Vec<Value>>,
 }
 
 #[derive(Deserialize)]
@@ -96,7 +95,6 @@ impl Host {
         method: &str,
         args: &Value,
     ) -> Result<Answer, String> {
-        let _ = ticket;
         match self.fakes.get_mut(fake) {
             None => {
                 let offered: Vec<&str> = self.fakes.keys().map(String::as_str).collect();
@@ -106,6 +104,9 @@ impl Host {
                     "the fake `{fake}` is not on offer in this session; on offer: {offered}"
                 ))
             }
+            Some(Fake::Graph(graph)) => graph.call(method, args),
+            Some(Fake::Llm(llm)) => llm.call(ticket, method, args, &mut self.released),
+            Some(Fake::Tools(tools)) => tools.call(method, args),
             Some(Fake::Secrets(secrets)) => match method {
                 "get" => get_secret(secrets, args).map(Answer::noted),
                 _ => Err(format!("the fake `secrets` has no method `{method}`; it has `get`")),
@@ -129,31 +130,30 @@ impl Host {
 
 impl Fake {
     fn new(name: &str, script: &Value) -> Result<Self, String> {
-        let wrong =
-            |fault: serde_json::Error| format!("the script of the fake `{name}` is wrong: {fault}");
+        let wrong = |told: String| format!("the script of the fake `{name}` is wrong: {told}");
         match name {
-            "secrets" => {
-                let script = SecretsScript::deserialize(script).map_err(wrong)?;
-                let mut secrets = MemorySecrets::new(script.values);
-                for (key, faults) in script.faults {
-                    for fault in faults {
-                        let error = err(fault.code, fault.message, None)
-                            .with_properties(fault.properties)
-                            .map_err(|fault| {
-                                format!("the script of the fake `secrets` is wrong: {fault}")
-                            })?;
-                        secrets = secrets.failing(key.clone(), error);
-                    }
-                }
-                Ok(Self::Secrets(secrets))
-            }
-            "chronicle" => {
-                NoScript::deserialize(script).map_err(wrong)?;
-                Ok(Self::Chronicle(MemoryChronicle::default()))
-            }
+            "secrets" => secrets(script).map(Self::Secrets).map_err(wrong),
+            "chronicle" => match NoScript::deserialize(script) {
+                Ok(NoScript {}) => Ok(Self::Chronicle(MemoryChronicle::default())),
+                Err(fault) => Err(wrong(fault.to_string())),
+            },
+            "graph" => MemoryGraph::from_script(script).map(Self::Graph).map_err(wrong),
+            "llm" => WireLlm::new(script).map(Self::Llm).map_err(wrong),
+            "tools" => ScriptedTools::from_script(script).map(Self::Tools).map_err(wrong),
             _ => Err(format!("there is no fake `{name}`; there are {}", FAKES.join(", "))),
         }
     }
+}
+
+fn secrets(script: &Value) -> Result<MemorySecrets, String> {
+    let script = SecretsScript::deserialize(script).map_err(|fault| fault.to_string())?;
+    let mut secrets = MemorySecrets::new(script.values);
+    for (key, faults) in script.faults {
+        for (at, told) in faults.iter().enumerate() {
+            secrets = secrets.failing(key.clone(), fault(&format!("faults.{key}[{at}]"), told)?);
+        }
+    }
+    Ok(secrets)
 }
 
 fn get_secret(secrets: &MemorySecrets, args: &Value) -> Result<Played, String> {
@@ -226,7 +226,9 @@ mod tests {
         let told = host.call(0, "llm", "chat", &json!({})).unwrap_err();
         assert_eq!(told, "the fake `llm` is not on offer in this session; on offer: secrets");
         assert!(
-            Host::check("llm", &json!({})).unwrap_err().contains("there are chronicle, secrets")
+            Host::check("lmm", &json!({}))
+                .unwrap_err()
+                .contains("there are chronicle, graph, llm, secrets, tools")
         );
         assert!(
             Host::check("secrets", &json!({"valeus": {}}))

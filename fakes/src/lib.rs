@@ -6,7 +6,11 @@
 
 pub mod chronicle;
 pub mod clock;
+pub mod graph;
 pub mod host;
+pub mod llm;
 pub mod random;
+mod script;
 pub mod secrets;
+pub mod tools;
 pub mod workspace;

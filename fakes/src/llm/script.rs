@@ -1,0 +1,91 @@
+//! The scripts of models, read: turns, items, stream events.
+
+use serde_json::{Map, Value};
+
+use super::{Item, Playback, Turn};
+use crate::script::{array, fault, list, object, stall, string};
+
+/// One turn: a text, a stream, an error, or silence.
+pub(super) fn turn(place: &str, value: &Value) -> Result<Turn, String> {
+    let members = object(place, value, &["text", "events", "endless", "error", "stall"])?;
+    let kinds = ["text", "events", "error", "stall"];
+    let mut told = kinds.into_iter().filter(|kind| members.contains_key(*kind));
+    let (Some(kind), None) = (told.next(), told.next()) else {
+        return Err(format!("`{place}` must have exactly one of {}: {value}", list(&kinds)));
+    };
+    if members.contains_key("endless") && kind != "events" {
+        return Err(format!("`{place}`: `endless` belongs to `events`, not to `{kind}`"));
+    }
+    let told = &members[kind];
+    match kind {
+        "text" => Ok(Turn::Text(string(&format!("{place}.text"), Some(told))?.to_owned())),
+        "error" => Ok(Turn::Error(fault(&format!("{place}.error"), told)?)),
+        "stall" => stall(place, told).map(|()| Turn::Stall),
+        _ => {
+            let items = array(&format!("{place}.events"), Some(told))?.iter().enumerate();
+            let items = items.map(|(at, value)| item(&format!("{place}.events[{at}]"), value));
+            let items = items.collect::<Result<Vec<_>, _>>()?;
+            let endless = members.get("endless").map(|value| {
+                let place = format!("{place}.endless");
+                match item(&place, value)? {
+                    Item::Event(event) => Ok(event),
+                    _ => Err(format!("`{place}` must be an event, which is sent again and again")),
+                }
+            });
+            Ok(Turn::Stream(Playback::new(items, endless.transpose()?)))
+        }
+    }
+}
+
+/// One item: a stream event as it is, or `event`, `error` or `stall` in an object of its own.
+fn item(place: &str, value: &Value) -> Result<Item, String> {
+    let only = value.as_object().filter(|members| members.len() == 1).and_then(|m| m.iter().next());
+    match only.map(|(name, value)| (name.as_str(), value)) {
+        Some(("event", event)) => Ok(Item::Event(event.clone())),
+        Some(("error", error)) => Ok(Item::Error(fault(&format!("{place}.error"), error)?)),
+        Some(("stall", told)) => stall(place, told).map(|()| Item::Stall),
+        _ => match stream_event(value) {
+            Ok(()) => Ok(Item::Event(value.clone())),
+            Err(reason) => Err(format!(
+                "`{place}` is no StreamEvent: {reason}; an item is a StreamEvent, {{\"error\": …}}, \
+                 {{\"stall\": true}}, or {{\"event\": …}}, which sends anything"
+            )),
+        },
+    }
+}
+
+/// Whether this is a stream event of the contract, with its members and no others.
+fn stream_event(value: &Value) -> Result<(), String> {
+    let Some(event) = value.as_object() else { return Err(format!("{value} is no object")) };
+    let (strings, others): (&[&str], &[&str]) = match event.get("type").and_then(Value::as_str) {
+        Some("text") => (&["value"], &[]),
+        Some("tool_call") => (&["toolName", "callId"], &["arguments"]),
+        Some("tool_result") => (&["callId"], &["result"]),
+        Some("end") => return end(event),
+        _ => return Err("`type` must be text, tool_call, tool_result or end".to_owned()),
+    };
+    for name in strings {
+        string(name, event.get(*name))?;
+    }
+    if let Some(name) = others.iter().find(|name| !event.contains_key(**name)) {
+        return Err(format!("`{name}` is missing"));
+    }
+    let known = |name: &str| name == "type" || strings.contains(&name) || others.contains(&name);
+    match event.keys().find(|name| !known(name)) {
+        Some(name) => Err(format!("it has no member `{name}`")),
+        None => Ok(()),
+    }
+}
+
+fn end(event: &Map<String, Value>) -> Result<(), String> {
+    if let Some(name) = event.keys().find(|name| !["type", "usage"].contains(&name.as_str())) {
+        return Err(format!("it has no member `{name}`"));
+    }
+    let Some(usage) = event.get("usage") else { return Ok(()) };
+    let counts = object("usage", usage, &["prompt", "completion"])?;
+    if counts.len() == 2 && counts.values().all(Value::is_number) {
+        Ok(())
+    } else {
+        Err(format!("`usage` must have the numbers `prompt` and `completion`, not {usage}"))
+    }
+}

@@ -1,0 +1,144 @@
+//! Tools that answer what their script tells, call by call.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sage_utils::TypedError;
+use serde_json::Value;
+
+use crate::host::Answer;
+use crate::script::{argument, arguments, array, fault, list, object, stall};
+
+/// What a tool does when it is called.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolAnswer {
+    /// It gives this result, which may hold a `log`.
+    Result(Value),
+    /// It throws.
+    Error(TypedError),
+    /// It never answers.
+    Stall,
+}
+
+/// Tools by name, each with its answers in order. What a tool is given makes no difference.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScriptedTools {
+    answers: BTreeMap<String, Answers>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Answers {
+    left: VecDeque<ToolAnswer>,
+    taken: usize,
+}
+
+impl ScriptedTools {
+    /// No tools at all; see [`Self::answering`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The tools of a script: `{"results": {"Name": [answer, …]}}`, where an answer is
+    /// `{"value": ToolResult}`, `{"error": {"code", "message", …}}` or `{"stall": true}`.
+    ///
+    /// # Errors
+    /// A sentence that names the place that is wrong, and what would be right.
+    pub fn from_script(script: &Value) -> Result<Self, String> {
+        let members = object("tools", script, &["results"])?;
+        let mut tools = Self::new();
+        let Some(results) = members.get("results") else { return Ok(tools) };
+        let Some(results) = results.as_object() else {
+            return Err(format!("`results` must be an object of lists by name, not {results}"));
+        };
+        for (name, answers) in results {
+            let place = format!("results.{name}");
+            // Entered also when it is empty: then the tool is known, and used up.
+            tools.answers.entry(name.clone()).or_default();
+            for (at, value) in array(&place, Some(answers))?.iter().enumerate() {
+                tools = tools.answering(name, answer(&format!("{place}[{at}]"), value)?);
+            }
+        }
+        Ok(tools)
+    }
+
+    /// The next call of `name` that has no answer yet gets this one.
+    #[must_use]
+    pub fn answering(mut self, name: impl Into<String>, answer: ToolAnswer) -> Self {
+        self.answers.entry(name.into()).or_default().left.push_back(answer);
+        self
+    }
+
+    /// The names that have answers, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.answers.keys().map(String::as_str)
+    }
+
+    /// What the tool does at this call.
+    ///
+    /// # Errors
+    /// A sentence, when there is no such tool or its answers are used up: the caller's mistake.
+    pub fn execute(&mut self, name: &str) -> Result<ToolAnswer, String> {
+        let Some(answers) = self.answers.get_mut(name) else {
+            let known: Vec<&str> = self.names().collect();
+            let known = if known.is_empty() { "none".to_owned() } else { list(&known) };
+            return Err(format!("the fake `tools` plays no tool `{name}`; it plays {known}"));
+        };
+        let taken = answers.taken;
+        let answer = answers.left.pop_front().ok_or_else(|| {
+            format!(
+                "the script of the tool `{name}` has {taken} answers; this is call {}",
+                taken + 1
+            )
+        })?;
+        answers.taken += 1;
+        Ok(answer)
+    }
+
+    pub(crate) fn call(&mut self, method: &str, args: &Value) -> Result<Answer, String> {
+        if method != "execute" {
+            return Err(format!("the fake `tools` has no method `{method}`; it has `execute`"));
+        }
+        let args = arguments("tools.execute", args, &["name", "input"])?;
+        let name = argument("tools.execute", args, "name")?;
+        if !args.contains_key("input") {
+            return Err("`tools.execute` takes an `input`, which is missing".to_owned());
+        }
+        Ok(match self.execute(name)? {
+            ToolAnswer::Result(result) => Answer::noted(Ok(result)),
+            ToolAnswer::Error(error) => Answer::noted(Err(error.to_json())),
+            ToolAnswer::Stall => Answer::Later { noted: true },
+        })
+    }
+}
+
+fn answer(place: &str, value: &Value) -> Result<ToolAnswer, String> {
+    let kinds = ["value", "error", "stall"];
+    let members = object(place, value, &kinds)?;
+    match members.iter().map(|(name, told)| (name.as_str(), told)).collect::<Vec<_>>()[..] {
+        [("value", result)] => {
+            result_form(&format!("{place}.value"), result)?;
+            Ok(ToolAnswer::Result(result.clone()))
+        }
+        [("error", error)] => Ok(ToolAnswer::Error(fault(&format!("{place}.error"), error)?)),
+        [("stall", told)] => stall(place, told).map(|()| ToolAnswer::Stall),
+        _ => Err(format!("`{place}` must have exactly one of {}: {value}", list(&kinds))),
+    }
+}
+
+/// A result of the contract, and beside it perhaps what the tool logs.
+fn result_form(place: &str, result: &Value) -> Result<(), String> {
+    let members = object(place, result, &["ok", "data", "error", "meta", "log"])?;
+    if !members.get("ok").is_some_and(Value::is_boolean) {
+        return Err(format!("`{place}.ok` must be true or false"));
+    }
+    if let Some(error) = members.get("error") {
+        fault(&format!("{place}.error"), error)?;
+    }
+    for (at, entry) in array(&format!("{place}.log"), members.get("log"))?.iter().enumerate() {
+        let place = format!("{place}.log[{at}]");
+        let entry = object(&place, entry, &["ts", "name", "msg", "data"])?;
+        for name in ["ts", "name", "msg"] {
+            crate::script::string(&format!("{place}.{name}"), entry.get(name))?;
+        }
+    }
+    Ok(())
+}
