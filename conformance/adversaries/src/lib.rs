@@ -48,11 +48,11 @@ pub struct Claims {
 }
 
 impl Default for Claims {
+    /// All that the reference claims.
     fn default() -> Self {
-        Self {
-            contracts: ["sage.chronicle", "sage.errors", "sage.utils"].map(str::to_owned).to_vec(),
-            hooks: vec!["chronicle.lock".to_owned()],
-        }
+        let reference = proofmark_reference::adapter();
+        let about = reference.about();
+        Self { contracts: about.contracts.clone(), hooks: about.hooks.clone() }
     }
 }
 

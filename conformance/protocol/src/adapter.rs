@@ -116,6 +116,11 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
+    /// What it says of itself.
+    pub fn about(&self) -> &HelloReply {
+        &self.about
+    }
+
     /// The operations that have a handler, in the order of their names.
     pub fn operations(&self) -> Vec<String> {
         let mut names: Vec<String> = self.handlers.keys().cloned().collect();

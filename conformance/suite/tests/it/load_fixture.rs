@@ -138,7 +138,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::unknown_fake(
     GIVEN,
     r#""given": {"fakes": {"mail": {}}}"#,
-    "5: case `read/back`: there is no fake `mail`; there are chronicle, secrets"
+    "5: case `read/back`: there is no fake `mail`; there are chronicle, graph, llm, secrets, tools"
 )]
 #[case::bad_fake_script(
     GIVEN,
