@@ -119,6 +119,34 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("accepts-without-hooks", "answers null and has no hooks", |claims| {
         accepts(&hookless(claims), json!(null))
     }),
+    Adversary::null(
+        "accepts-as-a-tool",
+        "answers every call as a tool that did nothing",
+        |claims| accepts(claims, json!({ "ok": true, "data": {} })),
+    ),
+    Adversary::null("refuses-with-evalidation", "refuses every tool with EVALIDATION", |claims| {
+        refuses(claims, "EVALIDATION")
+    }),
+    Adversary::null("refuses-with-epermission", "refuses every tool with EPERMISSION", |claims| {
+        refuses(claims, "EPERMISSION")
+    }),
+    Adversary::null("refuses-with-eio", "refuses every tool with EIO", |claims| {
+        refuses(claims, "EIO")
+    }),
+    Adversary::null("refuses-with-etimeout", "refuses every tool with ETIMEOUT", |claims| {
+        refuses(claims, "ETIMEOUT")
+    }),
+    Adversary::null(
+        "refuses-for-want-of-a-secret",
+        "refuses every tool with ESECRET_NOT_FOUND",
+        |claims| refuses(claims, "ESECRET_NOT_FOUND"),
+    ),
+    Adversary::null("streams-an-end", "ends every stream before it begins", |claims| {
+        streams(claims, &[json!({ "type": "end" })])
+    }),
+    Adversary::null("streams-a-text", "says the same in every stream", |claims| {
+        streams(claims, &[json!({ "type": "text", "value": "Hello" }), json!({ "type": "end" })])
+    }),
     Adversary::null("rejects-without-hooks", "fails every call and has no hooks", |claims| {
         rejects(&hookless(claims), "EVALIDATION", &[])
     }),
@@ -137,16 +165,37 @@ fn accepts(claims: &Claims, value: Value) -> io::Result<()> {
     answers(claims, |_| reply.clone())
 }
 
+/// Answers every call with null, after these items.
+fn streams(claims: &Claims, items: &[Value]) -> io::Result<()> {
+    serve(claims, |id, params, lines| {
+        for item in items {
+            let event = json!({ "session": params["session"], "call": id, "item": item });
+            push_notification(lines, "event", &event);
+        }
+        push_result(lines, id, &json!({ "value": null }));
+        Ok(Then::GoOn)
+    })
+}
+
+/// Answers every call as a tool that refuses, with every property of the taxonomy.
+fn refuses(claims: &Claims, code: &str) -> io::Result<()> {
+    accepts(claims, json!({ "ok": false, "error": error(code, &[]) }))
+}
+
 /// Fails every call with a code and these properties of the taxonomy; none means all of them.
 fn rejects(claims: &Claims, code: &str, properties: &[&str]) -> io::Result<()> {
+    let reply = json!({ "error": error(code, properties) });
+    answers(claims, |_| reply.clone())
+}
+
+fn error(code: &str, properties: &[&str]) -> Value {
     let mut error = json!({ "name": "Error", "code": code, "message": "no" });
     let all = taxonomy();
     let wanted = |name: &str| properties.is_empty() || properties.contains(&name);
     for (name, value) in all.into_iter().filter(|(name, _)| wanted(name)) {
         error[name] = value;
     }
-    let reply = json!({ "error": error });
-    answers(claims, |_| reply.clone())
+    error
 }
 
 /// Every property that the taxonomy gives to any code, with the likeliest value.
@@ -183,6 +232,22 @@ fn taxonomy() -> Map<String, Value> {
         "text",
         "hex",
         "key",
+        "name",
+        "schema",
+        "input",
+        "file",
+        "content",
+        "patch",
+        "strategy",
+        "command",
+        "args",
+        "query",
+        "params",
+        "provider",
+        "providerName",
+        "model",
+        "messages",
+        "callId",
     ];
     let details: Vec<Value> =
         fields.iter().map(|field| json!({ "field": field, "reason": "is wrong" })).collect();
