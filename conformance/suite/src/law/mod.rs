@@ -6,6 +6,7 @@
 
 mod chronicle;
 mod errors;
+mod llm;
 mod utils;
 mod values;
 
@@ -86,7 +87,7 @@ impl Input {
 }
 
 fn all() -> impl Iterator<Item = &'static Law> {
-    utils::LAWS.iter().chain(errors::LAWS).chain(chronicle::LAWS)
+    utils::LAWS.iter().chain(errors::LAWS).chain(chronicle::LAWS).chain(llm::LAWS)
 }
 
 impl Law {
