@@ -1,0 +1,93 @@
+//! The fake `tools`: every form of an answer, and every mistake.
+
+use std::collections::BTreeMap;
+
+use proofmark_fakes::host::{Answer, Host};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+fn playing(results: Value) -> Host {
+    Host::new(&BTreeMap::from([("tools".to_owned(), json!({"results": results}))])).unwrap()
+}
+
+fn execute(host: &mut Host, name: &str) -> Result<Answer, String> {
+    host.call(5, "tools", "execute", &json!({"name": name, "input": {"a": 1}}))
+}
+
+#[rstest]
+#[case::value(
+    json!({"value": {"ok": true, "data": [1]}}),
+    Answer::Now { reply: Ok(json!({"ok": true, "data": [1]})), noted: true }
+)]
+#[case::refusal(
+    json!({"value": {"ok": false, "error": {"code": "X", "message": "no"}}}),
+    Answer::Now { reply: Ok(json!({"ok": false, "error": {"code": "X", "message": "no"}})), noted: true }
+)]
+#[case::log(
+    json!({"value": {"ok": true, "log": [{"ts": "t", "name": "n", "msg": "m", "data": 1}]}}),
+    Answer::Now {
+        reply: Ok(json!({"ok": true, "log": [{"ts": "t", "name": "n", "msg": "m", "data": 1}]})),
+        noted: true,
+    }
+)]
+#[case::error(
+    json!({"error": {"code": "EIO", "message": "gone", "operation": "read"}}),
+    Answer::Now {
+        reply: Err(json!({"name": "TypedError", "code": "EIO", "message": "gone", "operation": "read"})),
+        noted: true,
+    }
+)]
+#[case::stall(json!({"stall": true}), Answer::Later { noted: true })]
+fn a_tool_answers_as_scripted(#[case] answer: Value, #[case] expect: Answer) {
+    let mut host = playing(json!({"T": [answer]}));
+    assert_eq!(execute(&mut host, "T"), Ok(expect));
+    assert_eq!(
+        execute(&mut host, "T"),
+        Err("the script of the tool `T` has 1 answers; this is call 2".to_owned())
+    );
+    assert_eq!(host.released(), []);
+}
+
+#[test]
+fn each_tool_has_its_own_answers_in_order() {
+    let value = |data: i64| json!({"value": {"ok": true, "data": data}});
+    let mut host = playing(json!({"A": [value(1), value(2)], "B": [value(3)]}));
+    let mut data = |name| match execute(&mut host, name) {
+        Ok(Answer::Now { reply: Ok(reply), noted: true }) => reply["data"].clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(["A", "B", "A"].map(&mut data), [json!(1), json!(3), json!(2)]);
+}
+
+#[rstest]
+#[case("run", json!({}), "no method `run`; it has `execute`")]
+#[case("execute", json!({"name": "X", "input": 1}), "plays no tool `X`; it plays `A` and `B`")]
+#[case("execute", json!({"name": "a", "input": 1}), "plays no tool `a`")]
+#[case("execute", json!({"name": "B", "input": 1}), "`B` has 0 answers; this is call 1")]
+#[case("execute", json!({"name": "A"}), "takes an `input`")]
+#[case("execute", json!({"input": 1}), "`name`, which is missing")]
+#[case("execute", json!({"name": "A", "input": 1, "ctx": {}}), "takes an object with `name` and `input`")]
+fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
+    let mut host = playing(json!({"A": [{"value": {"ok": true}}], "B": []}));
+    let told = host.call(0, "tools", method, &args).unwrap_err();
+    assert!(told.contains(expect), "{told}");
+    assert!(execute(&mut host, "A").is_ok(), "a mistake uses up no answer");
+}
+
+#[rstest]
+#[case(json!({"result": {}}), "no member `result`; it has `results`")]
+#[case(json!({"results": []}), "`results` must be an object")]
+#[case(json!({"results": {"T": {}}}), "`results.T` must be an array")]
+#[case(json!({"results": {"T": [{}]}}), "`results.T[0]` must have exactly one of `value`, `error` and `stall`")]
+#[case(json!({"results": {"T": [{"value": {"ok": true}, "stall": true}]}}), "exactly one of")]
+#[case(json!({"results": {"T": [{"ok": true}]}}), "`results.T[0]` has no member `ok`")]
+#[case(json!({"results": {"T": [{"value": {"data": 1}}]}}), "`results.T[0].value.ok` must be true or false")]
+#[case(json!({"results": {"T": [{"value": {"ok": true, "dat": 1}}]}}), "no member `dat`")]
+#[case(json!({"results": {"T": [{"value": {"ok": false, "error": {"code": "X"}}}]}}), "value.error.message` is missing")]
+#[case(json!({"results": {"T": [{"value": {"ok": true, "log": [{"ts": "t", "name": "n"}]}}]}}), "value.log[0].msg` is missing")]
+#[case(json!({"results": {"T": [{"error": {"message": "x"}}]}}), "error.code` is missing")]
+#[case(json!({"results": {"T": [{"stall": "yes"}]}}), "`results.T[0].stall` must be true")]
+fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
+    let told = Host::check("tools", &script).unwrap_err();
+    assert!(told.contains(expect), "{told}");
+}
