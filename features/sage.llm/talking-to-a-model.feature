@@ -112,11 +112,11 @@ Feature: Talking to a model
     Then it returns null
     When "llm.createChatStream" is called with:
       """
-      { "options": { "model": "m", "messages": [{ "role": "user", "content": "Are you there?" }], "timeoutMs": 300 } }
+      { "options": { "model": "m", "messages": [{ "role": "user", "content": "Are you there?" }], "timeoutMs": 2000 } }
       """
     Then it fails with ETIMEOUT and:
       """
-      { "timeoutMs": 300, "elapsedMs": { "$any": "number" }, "operation": { "$any": "string" } }
+      { "timeoutMs": 2000, "elapsedMs": { "$any": "number" }, "operation": { "$any": "string" } }
       """
     And the fake "llm" was asked "chat" with:
       """
