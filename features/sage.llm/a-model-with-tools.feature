@@ -1,0 +1,204 @@
+Feature: A model with tools
+  A model may ask for tools. What it asks for is checked before anything runs, every call gets its
+  result, and the model hears of it before it answers.
+
+  Background:
+    Given the model may use the tool "weather", which takes:
+      """
+      { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] }
+      """
+
+  @id:story/the-model-looks-it-up @shows:LLM-027 @shows:LLM-040
+  Scenario: The model looks something up and answers
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "text", "value": "Let me look. " },
+          { "type": "tool_call", "toolName": "weather", "arguments": { "city": "Oslo" }, "callId": "c1" },
+          { "type": "end" }
+        ]
+      }
+      """
+    And the tool "weather" will answer:
+      """
+      { "ok": true, "data": { "sky": "clear", "celsius": -4 } }
+      """
+    And the model will answer:
+      """
+      { "events": [{ "type": "text", "value": "Clear, and cold." }, { "type": "end" }] }
+      """
+    When the model is asked "How is the weather in Oslo?"
+    Then it streams:
+      """
+      [
+        { "type": "text", "value": "Let me look. " },
+        { "type": "tool_call", "toolName": "weather", "arguments": { "city": "Oslo" }, "callId": "c1" },
+        { "type": "tool_result", "callId": "c1", "result": { "ok": true, "data": { "sky": "clear", "celsius": -4 } } },
+        { "type": "text", "value": "Clear, and cold." },
+        { "type": "end" }
+      ]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "tools" was asked "execute" with:
+      """
+      { "name": "weather", "input": { "city": "Oslo" } }
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      {
+        "$open": {
+          "options": {
+            "$open": {
+              "messages": [
+                { "role": "user", "content": "How is the weather in Oslo?" },
+                { "role": "assistant", "content": "Let me look. " },
+                { "role": "tool", "tool_call_id": "c1", "content": "{\"data\":{\"celsius\":-4,\"sky\":\"clear\"},\"ok\":true}" }
+              ]
+            }
+          }
+        }
+      }
+      """
+
+  @id:story/the-model-mends-its-mistake @shows:LLM-033 @shows:LLM-036
+  Scenario: The model gets it wrong, hears of it and gets it right
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "tool_call", "toolName": "weather", "arguments": { "town": "Oslo" }, "callId": "c1" },
+          { "type": "end" }
+        ]
+      }
+      """
+    And the model will answer:
+      """
+      {
+        "events": [
+          { "type": "tool_call", "toolName": "weather", "arguments": { "city": "Oslo" }, "callId": "c2" },
+          { "type": "end" }
+        ]
+      }
+      """
+    And the tool "weather" will answer:
+      """
+      { "ok": true, "data": "clear" }
+      """
+    And the model will answer:
+      """
+      { "events": [{ "type": "text", "value": "Clear." }, { "type": "end" }] }
+      """
+    When the model is asked "How is the weather in Oslo?"
+    Then it streams:
+      """
+      [
+        { "type": "tool_call", "toolName": "weather", "arguments": { "town": "Oslo" }, "callId": "c1" },
+        {
+          "type": "tool_result",
+          "callId": "c1",
+          "result": {
+            "ok": false,
+            "data": { "$optional": { "$any": "value" } },
+            "error": { "$open": { "code": "EVALIDATION", "details": { "$contains": [{ "$open": { "field": "city" } }] } } },
+            "meta": { "$optional": { "$any": "object" } }
+          }
+        },
+        { "type": "tool_call", "toolName": "weather", "arguments": { "city": "Oslo" }, "callId": "c2" },
+        { "type": "tool_result", "callId": "c2", "result": { "ok": true, "data": "clear" } },
+        { "type": "text", "value": "Clear." },
+        { "type": "end" }
+      ]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "tools" was asked "execute" with:
+      """
+      { "name": "weather", "input": { "city": "Oslo" } }
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/a-tool-nobody-offered @shows:LLM-035
+  Scenario: The model dreams up a tool that nobody offered
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "tool_call", "toolName": "launch", "arguments": {}, "callId": "c1" },
+          { "type": "end" }
+        ]
+      }
+      """
+    And the model will answer:
+      """
+      { "events": [{ "type": "text", "value": "I cannot do that." }, { "type": "end" }] }
+      """
+    When the model is asked "Launch it."
+    Then it streams:
+      """
+      [
+        { "type": "tool_call", "toolName": "launch", "arguments": {}, "callId": "c1" },
+        {
+          "type": "tool_result",
+          "callId": "c1",
+          "result": {
+            "ok": false,
+            "data": { "$optional": { "$any": "value" } },
+            "error": { "$open": { "code": "EVALIDATION" } },
+            "meta": { "$optional": { "$any": "object" } }
+          }
+        },
+        { "type": "text", "value": "I cannot do that." },
+        { "type": "end" }
+      ]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/a-result-for-nothing @shows:LLM-039
+  Scenario: A result for a call that nobody made
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "text", "value": "I know: " },
+          { "type": "tool_result", "callId": "c7", "result": "rain" },
+          { "stall": true }
+        ]
+      }
+      """
+    When the model is asked "How is the weather in Rome?"
+    Then it fails with EVALIDATION and:
+      """
+      { "details": { "$contains": [{ "$open": { "field": "callId" } }] } }
+      """
+    And it streams:
+      """
+      [{ "type": "text", "value": "I know: " }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "llm" was asked "stop" with:
+      """
+      { "$any": "object" }
+      """

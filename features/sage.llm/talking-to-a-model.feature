@@ -1,0 +1,185 @@
+Feature: Talking to a model
+  Somebody asks, and a model answers. Whichever provider is behind it, whether it streams or not, and
+  whatever goes wrong on the way, the one who asked reads one kind of stream and knows when it is over.
+
+  @id:story/an-answer-in-pieces @shows:LLM-008
+  Scenario: The answer comes in pieces and is read as one
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "text", "value": "I am " },
+          { "type": "text", "value": "a small " },
+          { "type": "text", "value": "model." },
+          { "type": "end" }
+        ]
+      }
+      """
+    When the model is asked "Who are you?"
+    Then it streams:
+      """
+      [
+        { "type": "text", "value": "I am a small model." },
+        { "type": "end", "usage": { "$optional": { "$any": "object" } } }
+      ]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/an-old-provider @shows:LLM-014
+  Scenario: A provider that cannot stream reads the same
+    Given the model will answer:
+      """
+      { "text": "I am an old model." }
+      """
+    When the model is asked "Who are you?"
+    Then it streams:
+      """
+      [{ "type": "text", "value": "I am an old model." }, { "type": "end" }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/a-broken-line @shows:LLM-046 @shows:LLM-048
+  Scenario: The line breaks, and the next question is answered
+    Given the model will answer:
+      """
+      {
+        "events": [
+          { "type": "text", "value": "The capital is Par" },
+          { "error": { "code": "EIO", "message": "connection reset", "operation": "read" } }
+        ]
+      }
+      """
+    And the model will answer:
+      """
+      { "events": [{ "type": "text", "value": "Paris." }, { "type": "end" }] }
+      """
+    When the model is asked "What is the capital of France?"
+    Then it fails with EIO and:
+      """
+      { "operation": "read" }
+      """
+    And it streams:
+      """
+      [{ "type": "text", "value": "The capital is Par" }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    When the model is asked "What is the capital of France?"
+    Then it streams:
+      """
+      [{ "type": "text", "value": "Paris." }, { "type": "end" }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/half-an-answer @shows:LLM-045
+  Scenario: Half an answer is not taken for a whole one
+    Given the model will answer:
+      """
+      { "events": [{ "type": "text", "value": "You should never mix " }] }
+      """
+    When the model is asked "What should I never mix?"
+    Then it fails with EIO
+    And it streams:
+      """
+      [{ "type": "text", "value": "You should never mix " }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/a-model-that-falls-silent @shows:LLM-049 @shows:LLM-050
+  Scenario: A model falls silent, and somebody hangs up
+    Given the fake "llm" plays:
+      """
+      { "providers": { "quiet": { "turns": [{ "events": [{ "stall": true }] }] } } }
+      """
+    When "llm.setProvider" is called with:
+      """
+      { "name": "quiet" }
+      """
+    Then it returns null
+    When "llm.createChatStream" is called with:
+      """
+      { "options": { "model": "m", "messages": [{ "role": "user", "content": "Are you there?" }], "timeoutMs": 2000 } }
+      """
+    Then it fails with ETIMEOUT and:
+      """
+      { "timeoutMs": 2000, "elapsedMs": { "$any": "number" }, "operation": { "$any": "string" } }
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "$any": "object" }
+      """
+    And the fake "llm" was asked "stop" with:
+      """
+      { "$any": "object" }
+      """
+
+  @id:story/two-providers @shows:LLM-004 @shows:LLM-005
+  Scenario: A user compares two providers and changes her mind
+    Given the fake "llm" plays:
+      """
+      {
+        "providers": {
+          "home": { "models": ["small"], "turns": [{ "text": "From home." }] },
+          "cloud": { "models": ["large", "huge"] }
+        }
+      }
+      """
+    When "llm.setProvider" is called with:
+      """
+      { "name": "home" }
+      """
+    And "llm.setProvider" is called with:
+      """
+      { "name": "cloud" }
+      """
+    And "llm.listModels" is called with:
+      """
+      { "providerName": "home" }
+      """
+    Then it returns:
+      """
+      [{ "name": "small" }]
+      """
+    And the fake "llm" was asked "models" with:
+      """
+      { "provider": "home" }
+      """
+    When "llm.listModels" is called
+    Then it returns:
+      """
+      [{ "name": "large" }, { "name": "huge" }]
+      """
+    And the fake "llm" was asked "models" with:
+      """
+      { "provider": "cloud" }
+      """
+    When "llm.setProvider" is called with:
+      """
+      { "name": "home" }
+      """
+    And "llm.createChatStream" is called with:
+      """
+      { "options": { "model": "small", "messages": [{ "role": "user", "content": "Where are you?" }] } }
+      """
+    Then it streams:
+      """
+      [{ "type": "text", "value": "From home." }, { "type": "end" }]
+      """
+    And the fake "llm" was asked "chat" with:
+      """
+      { "provider": "home", "options": { "$any": "object" } }
+      """
