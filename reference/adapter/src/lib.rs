@@ -6,6 +6,7 @@
 mod arguments;
 mod chronicle;
 mod errors;
+mod llm;
 mod session;
 mod utils;
 
@@ -18,7 +19,8 @@ pub use session::Session;
 /// The adapter of the whole reference.
 pub fn adapter() -> Adapter<Session> {
     let adapter = Adapter::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", Session::new);
-    chronicle::operations(errors::operations(utils::operations(adapter)))
+    let adapter = chronicle::operations(errors::operations(utils::operations(adapter)));
+    llm::operations(adapter)
 }
 
 /// Serves the reference on this process's stdin and stdout.

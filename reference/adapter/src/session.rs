@@ -1,4 +1,4 @@
-//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold.
+//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold, its providers.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,6 +7,7 @@ use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::random::RandomTape;
 use proofmark_protocol::{Failure, Open};
 use sage_chronicle::{Chronicle, LockGuard, Options};
+use sage_llm::Llm;
 
 pub struct Session {
     open: Open,
@@ -14,6 +15,7 @@ pub struct Session {
     pub(crate) random: RandomTape,
     chronicle: Option<Chronicle>,
     held: Mutex<BTreeMap<String, LockGuard>>,
+    pub(crate) llm: Llm,
 }
 
 impl Session {
@@ -28,6 +30,7 @@ impl Session {
                 .map_err(|fault| fault.to_string())?,
             chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
             held: Mutex::default(),
+            llm: Llm::new(),
         })
     }
 

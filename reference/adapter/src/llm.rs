@@ -1,0 +1,246 @@
+//! The operations of `sage.llm`: providers and tools are played by the harness.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use proofmark_protocol::{Adapter, Context, Failure};
+use sage_llm::{ChatOptions, Error, Model, Provider, Reply, Settings, StreamEvent, ToolRunner};
+use sage_utils::{BoxFuture, err};
+use serde_json::{Map, Value, json};
+
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt as _, StreamExt as _};
+
+use crate::Session;
+use crate::arguments::{contract, refused, string};
+
+pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
+    adapter
+        .claims("sage.llm")
+        .has_hook("llm.cache")
+        .on("llm.setProvider", async |context: Context<Session>, args| {
+            let name = string(&args, "name")?.to_owned();
+            context.state().llm.set_provider(Arc::new(FakeProvider { name }));
+            Ok(Value::Null)
+        })
+        .on("llm.listModels", |context, args| {
+            during(context, async move |context| {
+                let name = args.get("providerName").map(|_| string(&args, "providerName"));
+                let models = context.state().llm.list_models(name.transpose()?).await;
+                models.map(|models| json!(models)).map_err(|fault| contract(fault.to_json()))
+            })
+        })
+        .on("llm.createChatStream", |context, args| {
+            during(context, async move |context| chat(&context, &args).await)
+        })
+}
+
+async fn chat(context: &Context<Session>, args: &Value) -> Result<Value, Failure> {
+    let options = ChatOptions::from_json(&args["options"]).map_err(|fault| refused(&fault))?;
+    let take = count(args, "take")?;
+    let mut stream = context
+        .state()
+        .llm
+        .create_chat_stream(options, settings(args)?)
+        .map_err(|fault| contract(fault.to_json()))?;
+    let mut taken = 0;
+    while take != Some(taken) {
+        match stream.next().await {
+            Some(Ok(event)) => context.emit(json!(event)),
+            Some(Err(error)) => return Err(contract(error.to_json())),
+            None => break,
+        }
+        taken += 1;
+    }
+    Ok(Value::Null)
+}
+
+fn settings(args: &Value) -> Result<Settings, Failure> {
+    let mut settings = Settings::default();
+    match args.get("tools").map(Value::as_str) {
+        None => {}
+        Some(Some("fake")) => settings.runner = Some(Arc::new(FakeTools)),
+        _ => return Err(Failure::broken("`tools` must be \"fake\"")),
+    }
+    if let Some(most) = count(args, "maxRounds")? {
+        settings.max_rounds = u32::try_from(most)
+            .map_err(|_| Failure::broken(format!("`maxRounds` is too large: {most}")))?;
+    }
+    settings.cache = match args.get("cache") {
+        None => false,
+        Some(Value::Bool(cache)) => *cache,
+        Some(other) => {
+            return Err(Failure::broken(format!("`cache` must be a boolean, not {other}")));
+        }
+    };
+    Ok(settings)
+}
+
+fn count(args: &Value, name: &str) -> Result<Option<u64>, Failure> {
+    let wrong = |given| Failure::broken(format!("`{name}` must be a count, not {given}"));
+    args.get(name).map(|given| given.as_u64().ok_or_else(|| wrong(given))).transpose()
+}
+
+/// What a call under way needs where the contract's traits have no place for it. A stream is pulled by the call that
+/// made it and by nobody else, so all of it happens inside the call's own task.
+struct Call {
+    context: Context<Session>,
+    /// The harness could not play its part. That is nobody's contract error, and ends the call.
+    broken: RefCell<Option<Failure>>,
+    /// Streams that were told to stop, and have yet to confirm it.
+    stopping: RefCell<Vec<BoxFuture<'static, Result<Value, Failure>>>>,
+}
+
+tokio::task_local! {
+    static CALL: Call;
+}
+
+/// Carries a call out. It is answered when every stream of it is over or has been stopped.
+async fn during<F>(
+    context: Context<Session>,
+    work: impl FnOnce(Context<Session>) -> F,
+) -> Result<Value, Failure>
+where
+    F: Future<Output = Result<Value, Failure>>,
+{
+    let call =
+        Call { context: context.clone(), broken: RefCell::default(), stopping: RefCell::default() };
+    let work = work(context);
+    CALL.scope(call, async {
+        let outcome = work.await;
+        let stopping = CALL.with(|call| call.stopping.take());
+        for stopped in stopping {
+            stopped.await?;
+        }
+        CALL.with(|call| call.broken.take()).map_or(outcome, Err)
+    })
+    .await
+}
+
+/// Asks a fake. The contract's errors are errors here; anything else breaks the call.
+async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, Error> {
+    let context = CALL.with(|call| call.context.clone());
+    context.ask(fake, method, args).await.map_err(|failure| match failure {
+        Failure::Contract(members) => typed(members),
+        broken => break_off(broken),
+    })
+}
+
+/// The call ends in `failure`, whatever the wrapper makes of the error that is given back.
+fn break_off(failure: Failure) -> Error {
+    CALL.with(|call| *call.broken.borrow_mut() = Some(failure));
+    err("EBROKEN", "the harness did not play its part", None)
+}
+
+fn unplayable(what: &str, answer: &Value) -> Error {
+    break_off(Failure::broken(format!("the answer of fake `llm` is no {what}: {answer}")))
+}
+
+/// A contract error as the harness sends it.
+fn typed(mut members: Map<String, Value>) -> Error {
+    let mut take = |name: &str| match members.shift_remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let (name, code, message) = (take("name"), take("code"), take("message"));
+    let cause = members.shift_remove("cause");
+    let error = err(code.unwrap_or_default(), message.unwrap_or_default(), cause)
+        .with_properties(members)
+        .unwrap_or_else(|refusal| refusal);
+    match name {
+        Some(name) => error.named(name),
+        None => error,
+    }
+}
+
+struct FakeProvider {
+    name: String,
+}
+
+impl Provider for FakeProvider {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn chat(&self, options: ChatOptions) -> BoxFuture<'_, Result<Reply, Error>> {
+        Box::pin(async move {
+            let args = json!({ "provider": self.name, "options": options });
+            let answer = ask("llm", "chat", args).await?;
+            match (answer.get("text"), answer.get("stream")) {
+                (Some(Value::String(text)), None) => Ok(Reply::Text(text.clone())),
+                (None, Some(id)) => Ok(Reply::Stream(FakeStream::open(id.clone()))),
+                _ => Err(unplayable("text and no stream", &answer)),
+            }
+        })
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Model>, Error>> {
+        Box::pin(async move {
+            let answer = ask("llm", "models", json!({ "provider": self.name })).await?;
+            serde_json::from_value(answer.clone())
+                .map_err(|_| unplayable("list of models", &answer))
+        })
+    }
+}
+
+/// A stream that the harness plays. Dropped before it is done, it tells the harness to stop.
+struct FakeStream {
+    id: Value,
+    done: bool,
+}
+
+impl FakeStream {
+    fn open(id: Value) -> BoxStream<'static, Result<StreamEvent, Error>> {
+        let events = stream::unfold(Self { id, done: false }, async |mut stream| {
+            stream.next().await.map(|event| (event, stream))
+        });
+        events.boxed()
+    }
+
+    async fn next(&mut self) -> Option<Result<StreamEvent, Error>> {
+        if self.done {
+            return None;
+        }
+        let mut answer = match ask("llm", "next", json!({ "stream": self.id })).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.done = true;
+                return Some(Err(error));
+            }
+        };
+        if answer.get("done") == Some(&Value::Bool(true)) {
+            self.done = true;
+            return None;
+        }
+        match answer.get_mut("event") {
+            Some(event) => Some(StreamEvent::from_json(event.take())),
+            None => Some(Err(unplayable("event of a stream", &answer))),
+        }
+    }
+}
+
+impl Drop for FakeStream {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        // Outside of a call there is nobody to tell: the session is gone.
+        let _nobody = CALL.try_with(|call| {
+            let (context, args) = (call.context.clone(), json!({ "stream": self.id }));
+            let mut stopping = async move { context.ask("llm", "stop", args).await }.boxed();
+            // The first poll sends it; the answer is waited for before the call is answered.
+            if (&mut stopping).now_or_never().is_none() {
+                call.stopping.borrow_mut().push(stopping);
+            }
+        });
+    }
+}
+
+/// Tools that the harness plays.
+struct FakeTools;
+
+impl ToolRunner for FakeTools {
+    fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
+        Box::pin(ask("tools", "execute", json!({ "name": name, "input": input })))
+    }
+}

@@ -1,0 +1,241 @@
+//! The way from a question to its last answer: rounds of a provider with tools in between.
+//!
+//! All state is here and nothing runs by itself. [`Conversation::next`] goes on until there is one item to tell, so
+//! a provider is asked for no more than the reader takes.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use sage_errors::SageError;
+use sage_utils::canonical_json;
+use serde_json::{Value, json};
+
+use crate::calls::{Call, Calls};
+use crate::event::broken;
+use crate::pieces::Pieces;
+use crate::toolbox::{Toolbox, failed, nobody};
+use crate::{
+    ChatMessage, ChatOptions, Error, Provider, Reply, Role, StreamEvent, ToolRunner, Usage,
+};
+
+pub(crate) type Item = Result<StreamEvent, Error>;
+
+pub(crate) struct Conversation {
+    provider: Arc<dyn Provider>,
+    runner: Option<Arc<dyn ToolRunner>>,
+    toolbox: Toolbox,
+    /// The messages grow from round to round.
+    options: ChatOptions,
+    max_rounds: u32,
+    rounds: u32,
+    calls: Calls,
+    /// The sum so far: `None` before the first round, `Some(None)` when a round did not tell.
+    usage: Option<Option<Usage>>,
+    round: Round,
+    source: Source,
+    /// Told, and to be run before anything else is pulled.
+    due: Option<Call>,
+    /// Known already, and told before anything else.
+    queue: VecDeque<Item>,
+}
+
+/// Where the next item comes from.
+enum Source {
+    /// The provider is to be asked.
+    Question,
+    Answer(BoxStream<'static, Item>),
+    Nobody,
+}
+
+/// What one answer of the provider has brought so far.
+#[derive(Default)]
+struct Round {
+    text: String,
+    /// In the order of the calls: id, and result as the next question tells it.
+    results: Vec<(String, String)>,
+    /// Calls that nobody runs, unless the provider does it itself.
+    unrun: Vec<Call>,
+    end: Option<Option<Usage>>,
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        provider: Arc<dyn Provider>,
+        runner: Option<Arc<dyn ToolRunner>>,
+        toolbox: Toolbox,
+        options: ChatOptions,
+        max_rounds: u32,
+    ) -> Self {
+        Self {
+            provider,
+            runner,
+            toolbox,
+            options,
+            max_rounds,
+            rounds: 0,
+            calls: Calls::default(),
+            usage: None,
+            round: Round::default(),
+            source: Source::Question,
+            due: None,
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// The next item; after an `end` or an error there is none.
+    pub(crate) async fn next(&mut self) -> Option<Item> {
+        loop {
+            if let Some(item) = self.queue.pop_front() {
+                return Some(item);
+            }
+            if let Some(call) = self.due.take() {
+                return Some(self.run(call).await);
+            }
+            let pulled = match &mut self.source {
+                Source::Nobody => return None,
+                Source::Question => self.ask().await.map(|()| None),
+                Source::Answer(answer) => match answer.next().await {
+                    Some(Ok(event)) => self.take(event),
+                    Some(Err(error)) => Err(error),
+                    None => self.finish_round().map(|()| None),
+                },
+            };
+            match pulled {
+                Ok(Some(event)) => return Some(Ok(event)),
+                Ok(None) => {}
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// Nothing more is told, and the provider learns that nobody wants more.
+    pub(crate) fn stop(&mut self) {
+        self.source = Source::Nobody;
+        self.due = None;
+        self.queue.clear();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.source, Source::Nobody) && self.queue.is_empty()
+    }
+
+    async fn ask(&mut self) -> Result<(), Error> {
+        self.rounds += 1;
+        self.source = Source::Answer(match self.provider.chat(self.options.clone()).await? {
+            Reply::Stream(stream) => stream,
+            Reply::Text(text) => {
+                let end = StreamEvent::End { usage: None };
+                let pieces = Pieces::new(text).map(|value| StreamEvent::Text { value });
+                stream::iter(pieces.chain([end]).map(Ok)).boxed()
+            }
+        });
+        Ok(())
+    }
+
+    /// Takes an event of the provider in; what is given back is passed on.
+    fn take(&mut self, event: StreamEvent) -> Result<Option<StreamEvent>, Error> {
+        if self.round.end.is_some() {
+            return Err(broken("the provider sent something after `end`".to_owned()));
+        }
+        match &event {
+            StreamEvent::Text { value } => {
+                // Only the next round needs it, and without a runner there is none.
+                if self.runner.is_some() {
+                    self.round.text.push_str(value);
+                }
+            }
+            StreamEvent::ToolCall { tool_name, arguments, call_id } => {
+                self.calls.open(call_id)?;
+                let call = Call {
+                    tool: tool_name.clone(),
+                    arguments: arguments.clone(),
+                    id: call_id.clone(),
+                };
+                match self.runner {
+                    Some(_) => self.due = Some(call),
+                    None => self.round.unrun.push(call),
+                }
+            }
+            StreamEvent::ToolResult { call_id, .. } => self.calls.settle(call_id)?,
+            StreamEvent::End { usage } => {
+                // Told when the provider has nothing after it, and once for all rounds.
+                self.round.end = Some(usage.clone());
+                return Ok(None);
+            }
+        }
+        Ok(Some(event))
+    }
+
+    /// The result of `call`, whatever comes of it.
+    async fn run(&mut self, call: Call) -> Item {
+        let result = match (self.toolbox.check(&call), &self.runner) {
+            (Err(fault), _) => failed(&fault.into()),
+            (Ok(()), None) => failed(&nobody(&call).into()),
+            (Ok(()), Some(runner)) => {
+                runner.run(&call.tool, &call.arguments).await.unwrap_or_else(|error| failed(&error))
+            }
+        };
+        self.round.results.push((call.id.clone(), canonical_json(&result)));
+        self.calls.settle(&call.id)?;
+        Ok(StreamEvent::ToolResult { call_id: call.id, result })
+    }
+
+    /// The provider has no more. What follows is the end, or the next question with the results of the tools.
+    fn finish_round(&mut self) -> Result<(), Error> {
+        let Some(usage) = self.round.end.take() else {
+            return Err(broken("the provider's stream was over without an `end`".to_owned()));
+        };
+        self.usage = Some(match self.usage.take() {
+            None => usage,
+            Some(sum) => sum.zip(usage).and_then(|(sum, usage)| sum.plus(&usage)),
+        });
+        if self.round.results.is_empty() {
+            self.source = Source::Nobody;
+            self.answer_for_nobody();
+            self.queue.push_back(Ok(StreamEvent::End { usage: self.usage.take().flatten() }));
+            return Ok(());
+        }
+        let round = std::mem::take(&mut self.round);
+        if self.rounds >= self.max_rounds {
+            return Err(self.halted(round.results.len()));
+        }
+        self.options.messages.push(ChatMessage::new(Role::Assistant, round.text));
+        self.options.messages.extend(round.results.into_iter().map(|(id, content)| ChatMessage {
+            role: Role::Tool,
+            content,
+            tool_call_id: Some(id),
+        }));
+        self.source = Source::Question;
+        Ok(())
+    }
+
+    fn halted(&self, calls: usize) -> Error {
+        let most = self.max_rounds;
+        let invariant = format!("the model answers without tools after at most {most} rounds");
+        let actual = json!(format!("{calls} tool calls in round {}", self.rounds));
+        SageError::halt(invariant, Value::from("a round without tool calls"), actual).into()
+    }
+
+    /// The stream ends in `error`. Every call gets a result nevertheless.
+    fn fail(&mut self, error: Error) {
+        self.source = Source::Nobody;
+        self.answer_for_nobody();
+        self.queue.push_back(Err(error));
+    }
+
+    /// Results for the calls that neither the provider nor anybody else has run.
+    fn answer_for_nobody(&mut self) {
+        for call in std::mem::take(&mut self.round.unrun) {
+            if !self.calls.is_open(&call.id) {
+                continue;
+            }
+            let refusal = self.toolbox.check(&call).err().unwrap_or_else(|| nobody(&call));
+            let settled = self.calls.settle(&call.id);
+            let event =
+                StreamEvent::ToolResult { call_id: call.id, result: failed(&refusal.into()) };
+            self.queue.push_back(settled.map(|()| event));
+        }
+    }
+}

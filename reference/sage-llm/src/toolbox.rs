@@ -1,0 +1,68 @@
+//! The tools that a request declares, and what is said of a call in place of running it.
+
+use std::collections::HashMap;
+
+use sage_errors::{Detail, SageError};
+use sage_tools::InputSchema;
+use serde_json::{Value, json};
+
+use crate::calls::Call;
+use crate::{Error, ToolSchema};
+
+/// The declared tools, with their schemas compiled.
+pub(crate) struct Toolbox {
+    schemas: HashMap<String, InputSchema>,
+}
+
+impl Toolbox {
+    /// # Errors
+    /// `EVALIDATION` with the faults of every schema that is none, as `tools.0.parameters`.
+    pub(crate) fn new(tools: &[ToolSchema]) -> Result<Self, SageError> {
+        let mut schemas = HashMap::with_capacity(tools.len());
+        let mut faults = Vec::new();
+        for (index, tool) in tools.iter().enumerate() {
+            match InputSchema::compile(&Value::Object(tool.parameters.clone())) {
+                Ok(schema) => drop(schemas.insert(tool.name.clone(), schema)),
+                Err(fault) => faults.push(
+                    Detail::new(format!("tools.{index}.parameters"), fault.message())
+                        .expected("a JSON Schema"),
+                ),
+            }
+        }
+        SageError::validation_of(faults).map_or(Ok(Self { schemas }), Err)
+    }
+
+    /// Whether `call` may run.
+    ///
+    /// # Errors
+    /// `EVALIDATION` when no such tool is declared, or with the faults of the arguments.
+    pub(crate) fn check(&self, call: &Call) -> Result<(), SageError> {
+        match self.schemas.get(&call.tool) {
+            Some(schema) => schema.check(&call.arguments),
+            None => {
+                let mut names: Vec<_> = self.schemas.keys().map(String::as_str).collect();
+                names.sort_unstable();
+                Err(SageError::validation(
+                    Detail::new("toolName", "is no tool of this request")
+                        .received(call.tool.as_str())
+                        .expected(names),
+                ))
+            }
+        }
+    }
+}
+
+/// Nobody was given to run tools.
+pub(crate) fn nobody(call: &Call) -> SageError {
+    let policy = "no tool is run without a tool runner".to_owned();
+    SageError::permission(&call.tool, "execute", Some(policy))
+}
+
+/// An error as the result of a tool. Its name is left out, for a result has `code` and `message`.
+pub(crate) fn failed(error: &Error) -> Value {
+    let mut members = error.to_json();
+    if let Value::Object(members) = &mut members {
+        members.shift_remove("name");
+    }
+    json!({ "ok": false, "error": members })
+}

@@ -1,0 +1,247 @@
+//! A provider and a tool runner that play scripts, and write down what they are asked.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use futures::{FutureExt as _, Stream, StreamExt as _};
+use sage_llm::{
+    ChatOptions, ChatStream, Error, Llm, Model, Provider, Reply, Settings, StreamEvent, ToolRunner,
+};
+use sage_utils::{BoxFuture, err};
+use serde_json::{Value, json};
+
+/// What a provider does when it is asked.
+#[derive(Debug, Clone)]
+pub enum Turn {
+    Text(String),
+    Events(Vec<Step>),
+    Fails(Error),
+    Stalls,
+}
+
+/// What a stream does when it is pulled.
+#[derive(Debug, Clone)]
+pub enum Step {
+    Event(StreamEvent),
+    Fails(Error),
+    Stalls,
+}
+
+/// A turn that sends these events, given as JSON.
+pub fn events(events: &[Value]) -> Turn {
+    Turn::Events(events.iter().map(|event| Step::Event(event_of(event))).collect())
+}
+
+pub fn event_of(value: &Value) -> StreamEvent {
+    StreamEvent::from_json(value.clone()).unwrap()
+}
+
+pub fn text(value: &str) -> Value {
+    json!({ "type": "text", "value": value })
+}
+
+pub fn call(id: &str, tool: &str, arguments: Value) -> Value {
+    json!({ "type": "tool_call", "toolName": tool, "arguments": arguments, "callId": id })
+}
+
+pub fn result(id: &str, result: Value) -> Value {
+    json!({ "type": "tool_result", "callId": id, "result": result })
+}
+
+pub fn end() -> Value {
+    json!({ "type": "end" })
+}
+
+pub fn usage(prompt: u64, completion: u64) -> Value {
+    json!({ "type": "end", "usage": { "prompt": prompt, "completion": completion } })
+}
+
+/// What happened, in order.
+pub type Log = Arc<Mutex<Vec<String>>>;
+
+#[derive(Clone, Default)]
+pub struct Scripted {
+    name: String,
+    turns: Arc<Mutex<VecDeque<Turn>>>,
+    pub log: Log,
+    /// The options of every call.
+    pub asked: Arc<Mutex<Vec<Value>>>,
+    pub pulled: Arc<Mutex<u64>>,
+}
+
+impl Scripted {
+    pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self::named("scripted", turns)
+    }
+
+    pub fn named(name: &str, turns: impl IntoIterator<Item = Turn>) -> Self {
+        Self {
+            name: name.to_owned(),
+            turns: Arc::new(Mutex::new(turns.into_iter().collect())),
+            ..Self::default()
+        }
+    }
+
+    pub fn told(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn chat(&self, options: ChatOptions) -> BoxFuture<'_, Result<Reply, Error>> {
+        self.log.lock().unwrap().push("chat".to_owned());
+        self.asked.lock().unwrap().push(serde_json::to_value(&options).unwrap());
+        let turn = self.turns.lock().unwrap().pop_front().expect("the script has another turn");
+        let playing = |steps| Playing {
+            steps,
+            log: Arc::clone(&self.log),
+            pulled: Arc::clone(&self.pulled),
+            done: false,
+        };
+        match turn {
+            Turn::Text(text) => async { Ok(Reply::Text(text)) }.boxed(),
+            Turn::Events(steps) => {
+                let stream = playing(VecDeque::from(steps)).boxed();
+                async { Ok(Reply::Stream(stream)) }.boxed()
+            }
+            Turn::Fails(error) => async { Err(error) }.boxed(),
+            Turn::Stalls => futures::future::pending().boxed(),
+        }
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Model>, Error>> {
+        async { Ok(vec![Model { name: format!("model of {}", self.name) }]) }.boxed()
+    }
+}
+
+/// A stream that notes when it is dropped before it is done.
+struct Playing {
+    steps: VecDeque<Step>,
+    log: Log,
+    pulled: Arc<Mutex<u64>>,
+    done: bool,
+}
+
+impl Stream for Playing {
+    type Item = Result<StreamEvent, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        assert!(!self.done, "a stream that is done is not pulled again");
+        match self.steps.pop_front() {
+            Some(Step::Event(event)) => {
+                *self.pulled.lock().unwrap() += 1;
+                Poll::Ready(Some(Ok(event)))
+            }
+            Some(Step::Fails(error)) => {
+                self.done = true;
+                Poll::Ready(Some(Err(error)))
+            }
+            Some(Step::Stalls) => {
+                self.steps.push_front(Step::Stalls);
+                Poll::Pending
+            }
+            None => {
+                self.done = true;
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        if !self.done {
+            self.log.lock().unwrap().push("stop".to_owned());
+        }
+    }
+}
+
+/// Tools: `Echo` gives its input back, `Throw` fails, `Stall` never answers.
+pub struct Tools {
+    pub log: Log,
+}
+
+impl ToolRunner for Tools {
+    fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
+        self.log.lock().unwrap().push(format!("run {name} {input}"));
+        let dropped = Dropped(Arc::clone(&self.log), name.to_owned());
+        async move {
+            let answer = match name {
+                "Throw" => {
+                    let properties = json!({ "resource": "r", "operation": "execute" });
+                    let properties = properties.as_object().unwrap().clone();
+                    Err(err("ECUSTOM", "no", None).with_properties(properties).unwrap())
+                }
+                "Stall" => futures::future::pending().await,
+                _ => Ok(json!({ "ok": true, "data": input })),
+            };
+            std::mem::forget(dropped);
+            answer
+        }
+        .boxed()
+    }
+}
+
+struct Dropped(Log, String);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().push(format!("dropped {}", self.1));
+    }
+}
+
+/// Options with the tools Echo, Throw and Stall, each of which takes a string `a`.
+pub fn options() -> ChatOptions {
+    let parameters = json!({
+        "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"],
+    });
+    let tool = |name: &str| json!({ "name": name, "parameters": parameters });
+    ChatOptions::from_json(&json!({
+        "model": "m",
+        "messages": [{ "role": "user", "content": "hello" }],
+        "tools": [tool("Echo"), tool("Throw"), tool("Stall")],
+    }))
+    .unwrap()
+}
+
+pub fn with_tools(provider: &Scripted) -> Settings {
+    let runner = Tools { log: Arc::clone(&provider.log) };
+    Settings { runner: Some(Arc::new(runner)), ..Settings::default() }
+}
+
+pub fn llm(provider: &Scripted) -> Llm {
+    let llm = Llm::new();
+    llm.set_provider(Arc::new(provider.clone()));
+    llm
+}
+
+/// Every item as JSON, then the error that ended the stream.
+pub async fn all(mut stream: ChatStream) -> (Vec<Value>, Option<Value>) {
+    let mut items = Vec::new();
+    while let Some(item) = stream.next().await {
+        match item {
+            Ok(event) => items.push(serde_json::to_value(event).unwrap()),
+            Err(error) => {
+                assert!(stream.next().await.is_none(), "nothing follows an error");
+                return (items, Some(error.to_json()));
+            }
+        }
+    }
+    assert!(stream.next().await.is_none(), "a stream that is over stays over");
+    (items, None)
+}
+
+/// What comes of `provider` with these options and settings.
+pub async fn play(
+    provider: &Scripted,
+    options: ChatOptions,
+    settings: Settings,
+) -> (Vec<Value>, Option<Value>) {
+    all(llm(provider).create_chat_stream(options, settings).unwrap()).await
+}
