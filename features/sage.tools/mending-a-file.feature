@@ -1,0 +1,116 @@
+Feature: Mending a file
+  An agent looks at a file, writes a patch for it, has it checked, and has it applied. What does not
+  fit is not forced, and nothing happens that nobody allowed.
+
+  Background:
+    Given the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Helo, " + name;
+      }
+      """
+
+  @id:story/read-check-apply @shows:TOOLS-049 @shows:TOOLS-063
+  Scenario: A typing error is found and mended
+    Given the permission "Edit"
+    When the tool "Read" is run with:
+      """
+      { "file": "src/greet.ts" }
+      """
+    Then the tool answers:
+      """
+      { "content": "export function greet(name: string) {\n  return \"Helo, \" + name;\n}\n" }
+      """
+    When the tool "Edit" is run with:
+      """
+      {
+        "file": "src/greet.ts",
+        "patch": "@@ -1,3 +1,3 @@\n export function greet(name: string) {\n-  return \"Helo, \" + name;\n+  return \"Hello, \" + name;\n }\n",
+        "strategy": "check"
+      }
+      """
+    Then the tool answers:
+      """
+      { "patched": { "$any": "boolean" }, "diff": { "$optional": { "$any": "string" } } }
+      """
+    And the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Helo, " + name;
+      }
+      """
+    When the tool "Edit" is run with:
+      """
+      {
+        "file": "src/greet.ts",
+        "patch": "@@ -1,3 +1,3 @@\n export function greet(name: string) {\n-  return \"Helo, \" + name;\n+  return \"Hello, \" + name;\n }\n"
+      }
+      """
+    Then the tool answers:
+      """
+      { "patched": true, "diff": { "$optional": { "$any": "string" } } }
+      """
+    And the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Hello, " + name;
+      }
+      """
+
+  @id:story/somebody-was-faster @shows:TOOLS-051
+  Scenario: Somebody else was faster, and the patch does not fit any more
+    Given the permission "Edit"
+    When the tool "Edit" is run with:
+      """
+      { "file": "src/greet.ts", "patch": "@@ -1,3 +1,3 @@\n export function greet(who: string) {\n-  return \"Helo, \" + who;\n+  return \"Hello, \" + who;\n }\n" }
+      """
+    Then the tool is refused with EVALIDATION
+    And the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Helo, " + name;
+      }
+      """
+
+  @id:story/nobody-allowed-it @shows:TOOLS-083
+  Scenario: Nobody allowed it
+    When the tool "Write" is run with:
+      """
+      { "file": "src/greet.ts", "content": "" }
+      """
+    Then the tool is refused with EPERMISSION
+    And the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Helo, " + name;
+      }
+      """
+
+  @id:story/a-look-before-the-leap @shows:TOOLS-101
+  Scenario: The user wants to see first what would happen
+    Given the permission "Write"
+    And a dry run
+    When the tool "Write" is run with:
+      """
+      { "file": "src/new/part.ts", "content": "export const part = 1;\n" }
+      """
+    Then the tool answers:
+      """
+      { "$any": "value" }
+      """
+    And the file "src/new/part.ts" does not exist
+
+  @id:story/one-property-too-many @shows:TOOLS-027
+  Scenario: A model makes up an option
+    Given the permission "Write"
+    When the tool "Write" is run with:
+      """
+      { "file": "src/greet.ts", "content": "", "backup": true }
+      """
+    Then the tool is refused with EVALIDATION
+    And the file "src/greet.ts" holds:
+      """
+      export function greet(name: string) {
+        return "Helo, " + name;
+      }
+      """
