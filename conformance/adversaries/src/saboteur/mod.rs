@@ -11,8 +11,11 @@ mod files;
 mod identity;
 mod locking;
 mod reading;
+mod running;
+mod streams;
 mod tools;
 mod utils;
+mod vault;
 
 use crate::Adversary;
 
@@ -25,4 +28,7 @@ pub(crate) const THEMES: &[&[Adversary]] = &[
     files::ALL,
     utils::ALL,
     errors::ALL,
+    running::ALL,
+    vault::ALL,
+    streams::ALL,
 ];

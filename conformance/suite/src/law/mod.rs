@@ -7,6 +7,7 @@
 mod chronicle;
 mod errors;
 mod llm;
+mod tools;
 mod utils;
 mod values;
 
@@ -87,7 +88,12 @@ impl Input {
 }
 
 fn all() -> impl Iterator<Item = &'static Law> {
-    utils::LAWS.iter().chain(errors::LAWS).chain(chronicle::LAWS).chain(llm::LAWS)
+    utils::LAWS
+        .iter()
+        .chain(errors::LAWS)
+        .chain(chronicle::LAWS)
+        .chain(tools::LAWS)
+        .chain(llm::LAWS)
 }
 
 impl Law {
