@@ -112,11 +112,11 @@ Feature: Talking to a model
     Then it returns null
     When "llm.createChatStream" is called with:
       """
-      { "options": { "model": "m", "messages": [{ "role": "user", "content": "Are you there?" }], "timeoutMs": 2000 } }
+      { "options": { "model": "m", "messages": [{ "role": "user", "content": "Are you there?" }], "timeoutMs": 1500 } }
       """
     Then it fails with ETIMEOUT and:
       """
-      { "timeoutMs": 2000, "elapsedMs": { "$any": "number" }, "operation": { "$any": "string" } }
+      { "timeoutMs": 1500, "elapsedMs": { "$any": "number" }, "operation": { "$any": "string" } }
       """
     And the fake "llm" was asked "chat" with:
       """
