@@ -1,8 +1,11 @@
 //! Tools that answer what their script tells, call by call.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use sage_utils::TypedError;
+use sage_errors::{Detail, SageError};
+use sage_llm::ToolRunner;
+use sage_utils::{BoxFuture, TypedError};
 use serde_json::Value;
 
 use crate::host::Answer;
@@ -20,12 +23,18 @@ pub enum ToolAnswer {
 }
 
 /// Tools by name, each with its answers in order. What a tool is given makes no difference.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub struct ScriptedTools {
-    answers: BTreeMap<String, Answers>,
+    state: Mutex<State>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Default)]
+struct State {
+    answers: BTreeMap<String, Answers>,
+    asked: Vec<(String, Value)>,
+}
+
+#[derive(Debug, Default)]
 struct Answers {
     left: VecDeque<ToolAnswer>,
     taken: usize,
@@ -52,7 +61,7 @@ impl ScriptedTools {
         for (name, answers) in results {
             let place = format!("results.{name}");
             // Entered also when it is empty: then the tool is known, and used up.
-            tools.answers.entry(name.clone()).or_default();
+            tools.state().answers.entry(name.clone()).or_default();
             for (at, value) in array(&place, Some(answers))?.iter().enumerate() {
                 tools = tools.answering(name, answer(&format!("{place}[{at}]"), value)?);
             }
@@ -62,50 +71,79 @@ impl ScriptedTools {
 
     /// The next call of `name` that has no answer yet gets this one.
     #[must_use]
-    pub fn answering(mut self, name: impl Into<String>, answer: ToolAnswer) -> Self {
-        self.answers.entry(name.into()).or_default().left.push_back(answer);
+    pub fn answering(self, name: impl Into<String>, answer: ToolAnswer) -> Self {
+        self.state().answers.entry(name.into()).or_default().left.push_back(answer);
         self
     }
 
-    /// The names that have answers, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.answers.keys().map(String::as_str)
+    /// The calls that were made, in order, each with what the tool was given.
+    pub fn asked(&self) -> Vec<(String, Value)> {
+        self.state().asked.clone()
     }
 
     /// What the tool does at this call.
     ///
     /// # Errors
     /// A sentence, when there is no such tool or its answers are used up: the caller's mistake.
-    pub fn execute(&mut self, name: &str) -> Result<ToolAnswer, String> {
-        let Some(answers) = self.answers.get_mut(name) else {
-            let known: Vec<&str> = self.names().collect();
+    pub fn execute(&self, name: &str, input: &Value) -> Result<ToolAnswer, String> {
+        let mut state = self.state();
+        let State { answers, asked } = &mut *state;
+        let Some(answers) = answers.get_mut(name) else {
+            let known: Vec<&str> = answers.keys().map(String::as_str).collect();
             let known = if known.is_empty() { "none".to_owned() } else { list(&known) };
             return Err(format!("the fake `tools` plays no tool `{name}`; it plays {known}"));
         };
         let taken = answers.taken;
         let answer = answers.left.pop_front().ok_or_else(|| {
-            format!(
-                "the script of the tool `{name}` has {taken} answers; this is call {}",
-                taken + 1
-            )
+            let call = taken + 1;
+            format!("the script of the tool `{name}` has {taken} answers; this is call {call}")
         })?;
-        answers.taken += 1;
+        answers.taken = taken + 1;
+        asked.push((name.to_owned(), input.clone()));
         Ok(answer)
     }
 
-    pub(crate) fn call(&mut self, method: &str, args: &Value) -> Result<Answer, String> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing between locking and unlocking can leave the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn call(&self, method: &str, args: &Value) -> Result<Answer, String> {
         if method != "execute" {
             return Err(format!("the fake `tools` has no method `{method}`; it has `execute`"));
         }
         let args = arguments("tools.execute", args, &["name", "input"])?;
         let name = argument("tools.execute", args, "name")?;
-        if !args.contains_key("input") {
+        let Some(input) = args.get("input") else {
             return Err("`tools.execute` takes an `input`, which is missing".to_owned());
-        }
-        Ok(match self.execute(name)? {
+        };
+        Ok(match self.execute(name, input)? {
             ToolAnswer::Result(result) => Answer::noted(Ok(result)),
             ToolAnswer::Error(error) => Answer::noted(Err(error.to_json())),
             ToolAnswer::Stall => Answer::Later { noted: true },
+        })
+    }
+}
+
+/// In place of the caller's tools. Logs are left out: nobody here would read them.
+impl ToolRunner for ScriptedTools {
+    fn run<'a>(
+        &'a self,
+        name: &'a str,
+        input: &'a Value,
+    ) -> BoxFuture<'a, Result<Value, TypedError>> {
+        Box::pin(async move {
+            match self.execute(name, input) {
+                Ok(ToolAnswer::Result(mut result)) => {
+                    if let Value::Object(members) = &mut result {
+                        members.shift_remove("log");
+                    }
+                    Ok(result)
+                }
+                Ok(ToolAnswer::Error(error)) => Err(error),
+                Ok(ToolAnswer::Stall) => std::future::pending().await,
+                Err(told) => Err(SageError::validation(Detail::new("name", told)).into()),
+            }
         })
     }
 }

@@ -4,6 +4,7 @@ use jsonschema::Validator;
 use proofmark_fakes::llm::{Draws, Item, SeededLlm, fitting};
 use proptest::prelude::*;
 use rstest::rstest;
+use sage_tools::InputSchema;
 use serde_json::{Map, Value, json};
 
 fn events(seed: u64, options: &Value) -> Vec<Value> {
@@ -94,7 +95,7 @@ fn after_a_tool_has_answered_there_is_only_text() {
 /// What is said of a schema that nothing is found for.
 #[rstest]
 #[case::unknown(json!({"type": "object", "oneOf": [{}]}))]
-#[case::pattern(json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "x"}}}))]
+#[case::pattern(json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "#"}}}))]
 #[case::undeclared(json!({"type": "object", "required": ["a"]}))]
 #[case::never(json!(false))]
 #[case::no_type(json!({"type": "objekt"}))]
@@ -105,6 +106,8 @@ fn after_a_tool_has_answered_there_is_only_text() {
 #[case::huge(json!({"type": "integer", "minimum": 1e300}))]
 #[case::wrong_enum(json!({"type": "string", "enum": [1]}))]
 #[case::empty_enum(json!({"enum": []}))]
+#[case::undescribed_object(json!({"type": "object", "enum": [{"a": 1}]}))]
+#[case::no_pattern(json!({"type": "string", "pattern": "("}))]
 #[case::tuple(json!({"type": "array", "minItems": 1, "items": [{}]}))]
 fn what_cannot_be_fitted_is_not_called(#[case] schema: Value) {
     assert_eq!(fitting(&schema, &mut Draws::new(0, "")), None);
@@ -162,6 +165,7 @@ fn any_schema() -> impl Strategy<Value = Value> {
         Just(json!({"type": "boolean", "description": "a truth"})),
         Just(json!({"type": ["null", "string"], "format": "date"})),
         Just(json!({"type": "string", "pattern": "^a"})),
+        Just(json!({"type": "string", "pattern": "^[a-m]+$"})),
         Just(json!({"not": {}})),
         (length(), length()).prop_map(move |(min, max)| with(
             json!({"type": "string"}),
@@ -224,9 +228,14 @@ proptest! {
     fn what_is_found_fits(schema in any_schema(), seed: u64) {
         // By another's reading of JSON Schema, and with properties that nobody declared refused.
         let validator: Validator = jsonschema::draft202012::new(&closed(&schema)).unwrap();
+        // The reference takes only objects as schemas.
+        let reference = InputSchema::compile(&schema);
         let mut draws = Draws::new(seed, "");
         for value in (0..32).filter_map(|_| fitting(&schema, &mut draws)) {
             prop_assert!(validator.is_valid(&value), "{schema} does not take {value}");
+            if let Ok(reference) = &reference {
+                prop_assert_eq!(reference.check(&value), Ok(()), "{} does not take {}", schema, value);
+            }
         }
     }
 

@@ -1,9 +1,10 @@
 //! Arguments that fit a JSON Schema, for the part of it that tools use: `type`, `properties`,
-//! `required`, `items`, `enum`, `const` and simple bounds.
+//! `required`, `items`, `enum`, `const`, simple bounds, and a `pattern` if a plain word fits it.
 //!
 //! Any other keyword that could refuse a value makes the whole schema one that nothing is found for:
 //! no argument is better than one that does not fit.
 
+use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::seeded::Draws;
@@ -28,7 +29,7 @@ const NOTES: [&str; 16] = [
     "contentMediaType",
     "contentEncoding",
 ];
-const TEXT_BOUNDS: [&str; 2] = ["minLength", "maxLength"];
+const TEXT: [&str; 3] = ["minLength", "maxLength", "pattern"];
 const NUMBER_BOUNDS: [&str; 4] = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
 const LIST: [&str; 3] = ["items", "minItems", "maxItems"];
 const OBJECT: [&str; 2] = ["properties", "required"];
@@ -76,7 +77,7 @@ fn value(schema: &Value, draws: &mut Draws, depth: usize) -> Option<Value> {
 
 fn is_understood(keyword: &str) -> bool {
     ["type", "enum", "const"].contains(&keyword)
-        || [&NOTES[..], &TEXT_BOUNDS, &NUMBER_BOUNDS, &LIST, &OBJECT]
+        || [&NOTES[..], &TEXT, &NUMBER_BOUNDS, &LIST, &OBJECT]
             .iter()
             .any(|words| words.contains(&keyword))
 }
@@ -193,7 +194,11 @@ fn text(schema: &Map<String, Value>, draws: &mut Draws) -> Option<Value> {
         text = format!("{text}-{}", draws.word());
     }
     text.truncate(usize::try_from(most).unwrap_or(usize::MAX)); // The words are ASCII.
-    Some(json!(text))
+    let fits = match schema.get("pattern") {
+        None => true,
+        Some(pattern) => Regex::new(pattern.as_str()?).ok()?.is_match(&text),
+    };
+    fits.then(|| json!(text))
 }
 
 /// The bounds of a length: at most `room` more than the least.

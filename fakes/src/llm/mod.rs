@@ -5,6 +5,8 @@
 //! taken one by one. Nothing waits here; that an answer never comes is a value like any other.
 
 mod arguments;
+mod client;
+mod provider;
 mod script;
 mod scripted;
 mod seeded;
@@ -16,9 +18,43 @@ use sage_utils::TypedError;
 use serde_json::Value;
 
 pub use arguments::fitting;
+pub use client::{FakeLlm, Said};
+pub use provider::FakeProvider;
 pub use scripted::ScriptedLlm;
 pub use seeded::{Draws, SeededLlm};
 pub(crate) use wire::WireLlm;
+
+/// One model or the other.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Voice {
+    Scripted(ScriptedLlm),
+    Seeded(SeededLlm),
+}
+
+impl Voice {
+    /// What it answers. `options` are the contract's `ChatOptions`.
+    ///
+    /// # Errors
+    /// A sentence, when it has no answer.
+    pub fn turn(&mut self, options: &Value) -> Result<Turn, String> {
+        match self {
+            Self::Scripted(scripted) => scripted.turn(),
+            Self::Seeded(seeded) => seeded.turn(options).map(Turn::Stream),
+        }
+    }
+}
+
+impl From<ScriptedLlm> for Voice {
+    fn from(scripted: ScriptedLlm) -> Self {
+        Self::Scripted(scripted)
+    }
+}
+
+impl From<SeededLlm> for Voice {
+    fn from(seeded: SeededLlm) -> Self {
+        Self::Seeded(seeded)
+    }
+}
 
 /// What a model does when it is asked.
 #[derive(Debug, Clone, PartialEq)]

@@ -109,16 +109,18 @@ impl Draws {
     }
 
     /// A number below `n`, which is less than 2^32.
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         (u64::from(self.bits()) * n) >> 32
     }
 
-    pub(super) fn one_of<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
+    /// One of these things, if there are any.
+    pub fn one_of<'a, T>(&mut self, things: &'a [T]) -> Option<&'a T> {
         let at = self.below(things.len() as u64);
         things.get(usize::try_from(at).ok()?)
     }
 
-    pub(super) fn word(&mut self) -> &'static str {
+    /// One of the words that a model can say.
+    pub fn word(&mut self) -> &'static str {
         self.one_of(&WORDS).copied().unwrap_or_default()
     }
 }

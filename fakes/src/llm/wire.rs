@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Item, Playback, ScriptedLlm, SeededLlm, Turn};
+use super::{Item, Playback, ScriptedLlm, SeededLlm, Turn, Voice};
 use crate::host::{Answer, Played};
 use crate::script::{argument, arguments, array, object, string};
 
@@ -19,12 +19,6 @@ pub(crate) struct WireLlm {
 struct Provider {
     models: Value,
     voice: Voice,
-}
-
-#[derive(Debug)]
-enum Voice {
-    Scripted(ScriptedLlm),
-    Seeded(SeededLlm),
 }
 
 #[derive(Debug)]
@@ -83,11 +77,11 @@ impl WireLlm {
         let Some(options) = args.get("options").filter(|options| options.is_object()) else {
             return Err("`llm.chat` takes an object `options`".to_owned());
         };
-        let turn = match &mut self.provider(name)?.voice {
-            Voice::Scripted(scripted) => scripted.turn(),
-            Voice::Seeded(seeded) => seeded.turn(options).map(Turn::Stream),
-        };
-        let turn = turn.map_err(|told| format!("the provider `{name}` has no answer: {told}"))?;
+        let turn = self
+            .provider(name)?
+            .voice
+            .turn(options)
+            .map_err(|told| format!("the provider `{name}` has no answer: {told}"))?;
         Ok(match turn {
             Turn::Text(text) => Answer::noted(Ok(json!({"text": text}))),
             Turn::Error(error) => Answer::noted(Err(error.to_json())),
