@@ -7,6 +7,7 @@ mod arguments;
 mod chronicle;
 mod errors;
 mod session;
+mod tools;
 mod utils;
 
 use std::io;
@@ -18,7 +19,7 @@ pub use session::Session;
 /// The adapter of the whole reference.
 pub fn adapter() -> Adapter<Session> {
     let adapter = Adapter::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", Session::new);
-    chronicle::operations(errors::operations(utils::operations(adapter)))
+    tools::operations(chronicle::operations(errors::operations(utils::operations(adapter))))
 }
 
 /// Serves the reference on this process's stdin and stdout.

@@ -1,12 +1,15 @@
-//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold.
+//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold, its tools.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::random::RandomTape;
 use proofmark_protocol::{Failure, Open};
 use sage_chronicle::{Chronicle, LockGuard, Options};
+use sage_tools::{Registry, Workspace};
+
+use crate::tools::HarnessGraph;
 
 pub struct Session {
     open: Open,
@@ -14,12 +17,15 @@ pub struct Session {
     pub(crate) random: RandomTape,
     chronicle: Option<Chronicle>,
     held: Mutex<BTreeMap<String, LockGuard>>,
+    workspace: Option<Arc<Workspace>>,
+    registry: Mutex<Registry>,
 }
 
 impl Session {
     pub(crate) fn new(open: &Open) -> Result<Self, String> {
         let chronicle =
             open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
+        let workspace = open.workspace.as_ref().map(Workspace::open);
         Ok(Self {
             open: open.clone(),
             clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms)
@@ -28,6 +34,8 @@ impl Session {
                 .map_err(|fault| fault.to_string())?,
             chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
             held: Mutex::default(),
+            workspace: workspace.transpose().map_err(|fault| fault.to_string())?.map(Arc::new),
+            registry: Mutex::new(Registry::standard(Arc::new(HarnessGraph))),
         })
     }
 
@@ -43,5 +51,13 @@ impl Session {
     /// Locks that the test hook holds, by path; dropped with the session.
     pub(crate) fn held(&self) -> MutexGuard<'_, BTreeMap<String, LockGuard>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
+        self.workspace.clone().ok_or_else(|| Failure::broken("this session has no workspace"))
+    }
+
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
