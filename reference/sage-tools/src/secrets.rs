@@ -53,10 +53,14 @@ impl Secrets {
     fn inject_text(&self, text: &str) -> String {
         let mut injected = String::new();
         for part in parts(text) {
-            injected.push_str(match part {
-                Part::Text(text) => text,
-                Part::Name(name) => self.0.get(name).map_or("", String::as_str),
-            });
+            match part {
+                Part::Text(text) => injected.push_str(text),
+                Part::Name(name) => match self.0.get(name) {
+                    Some(value) => injected.push_str(value),
+                    // Without a provider nothing was fetched.
+                    None => injected.extend([START, name]),
+                },
+            }
         }
         injected
     }

@@ -10,7 +10,7 @@ use lab::Lab;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 
-const WRITES: usize = 3000;
+const WRITES: usize = 1000;
 
 /// Swaps the two until it is told to stop; each swap is one step of the system.
 fn swap(a: &std::path::Path, b: &std::path::Path, stop: &AtomicBool) -> usize {

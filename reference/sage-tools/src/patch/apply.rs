@@ -70,12 +70,12 @@ impl Hunk {
         }
         let last = image.len().checked_sub(old.len())?;
         let fits = |at: usize| at >= done && at <= last && image[at..at + old.len()] == old;
-        let is_context = |line: Option<&Line>| line.is_some_and(|line| line.side == Side::Both);
-        let (leads, trails) = (is_context(self.lines.first()), is_context(self.lines.last()));
         // As in git: a hunk of the first line stands at the start, and one without context after it
         // at the end of the file. Without any context nothing is said.
-        if leads || trails {
-            let (at_start, at_end) = (self.old_start <= 1, !trails);
+        let is_context = |line: &Line| line.side == Side::Both;
+        if self.lines.iter().any(is_context) {
+            let (at_start, at_end) =
+                (self.old_start <= 1, !self.lines.last().is_some_and(is_context));
             match (at_start, at_end) {
                 (true, true) => return (last == 0 && fits(0)).then_some(0),
                 (true, false) => return fits(0).then_some(0),

@@ -62,6 +62,9 @@ impl Patch {
                 }
                 kind = Some(header(line, lines.peek_second())?);
                 lines.next += 2;
+                if !lines.peek().is_some_and(|line| line.starts_with("@@")) {
+                    return Err(format!("has no hunk below its header: line {}", lines.next + 1));
+                }
             } else if line.starts_with("diff ") && (kind.is_some() || !hunks.is_empty()) {
                 return Err("is of more than one file".to_owned());
             } else if !hunks.is_empty() && !is_signature(line) && is_body(line) {
@@ -154,7 +157,7 @@ impl<'a> Lines<'a> {
                 b"\n" => (Side::Both, line.as_bytes()),
                 [b'-', text @ ..] => (Side::Old, text),
                 [b'+', text @ ..] => (Side::New, text),
-                [b'\\', b' ', ..] if !lines.is_empty() => {
+                [b'\\', ..] if is_end_mark(line) && !lines.is_empty() => {
                     end_without_newline(&mut lines);
                     self.next += 1;
                     continue;
@@ -171,7 +174,7 @@ impl<'a> Lines<'a> {
             lines.push(Line { side, text: text.to_vec() });
             self.next += 1;
         }
-        if self.peek().is_some_and(|line| line.starts_with("\\ ")) && !lines.is_empty() {
+        if self.peek().is_some_and(is_end_mark) && !lines.is_empty() {
             end_without_newline(&mut lines);
             self.next += 1;
         }
@@ -183,7 +186,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// `\ No newline at end of file` is about the line before it.
+/// `\ No newline at end of file`, in whatever language. As in git, shorter ones have been cut.
+fn is_end_mark(line: &str) -> bool {
+    line.starts_with("\\ ") && line.len() >= 12
+}
+
+/// The mark is about the line before it.
 fn end_without_newline(lines: &mut [Line]) {
     if let Some(last) = lines.last_mut()
         && last.text.last() == Some(&b'\n')

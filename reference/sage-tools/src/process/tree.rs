@@ -5,8 +5,9 @@
 //! limit on the time of real-time threads, of some thirty years. The environment could hold another,
 //! but that is the caller's, and open files may be closed.
 //!
-//! The first process gets its mark right after it was started, long before it can have had children
-//! and lost them.
+//! The mark is put on this process while the first one is started, since a program can have had
+//! children and lost them before anything could be put on it from outside. Should another thread
+//! start a program of its own in that moment, the mark is taken from it again.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,8 +17,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, kill_process, prlimit,
-    set_child_subreaper, waitpid,
+    Pid, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, getrlimit, getsid,
+    kill_process, prlimit, set_child_subreaper, setrlimit, waitpid,
 };
 use tokio::process::{Child, Command};
 
@@ -50,26 +51,31 @@ impl Tree {
     pub(super) fn plant(command: &mut Command) -> io::Result<(Child, Self)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let reaper = Reaper::new();
-        let child = command.spawn()?;
-        let root = child.id().map_or(0, u32::cast_signed);
         // Of this process too, since what it starts may be another with trees of its own.
         let own = u64::from(std::process::id()) << 24;
         let mark = FIRST_MARK + own + NEXT.fetch_add(1, Ordering::Relaxed) % (1 << 24);
-        let mut tree = Self { root, mark, seen: HashSet::new(), is_felled: false, _reaper: reaper };
-        tree.mark(root);
-        tree.seen.extend(read(root).map(|process| process.identity()));
-        // Children that it may have by now. Their own are either here or marked.
-        for process in tree.members() {
-            tree.mark(process.pid);
-        }
+        let child = spawn_marked(command, mark)?;
+        let root = child.id().map_or(0, u32::cast_signed);
+        let seen = read(root).map(|process| process.identity()).into_iter().collect();
+        let tree = Self { root, mark, seen, is_felled: false, _reaper: reaper };
+        tree.unmark_strangers();
         Ok((child, tree))
     }
 
-    fn mark(&self, pid: i32) {
-        let Some(pid) = Pid::from_raw(pid) else { return };
-        let limit = Rlimit { current: Some(self.mark), maximum: None };
-        // A program of another user cannot be marked. Its group and its parents still tell.
-        let _refused = prlimit(Some(pid), Resource::Rttime, limit);
+    /// Programs that this process has started by itself stay in its session, and not in our group.
+    fn unmark_strangers(&self) {
+        let session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+        for process in processes() {
+            if process.parent == me()
+                && process.session == session
+                && process.group != self.root
+                && process.mark() == Some(self.mark)
+                && let Some(pid) = Pid::from_raw(process.pid)
+            {
+                // It may have ended just now.
+                let _gone = prlimit(Some(pid), Resource::Rttime, getrlimit(Resource::Rttime));
+            }
+        }
     }
 
     /// Kills what is left of it, and comes back when nothing is.
@@ -132,6 +138,20 @@ impl Tree {
         self.seen.extend(members.iter().map(Process::identity));
         members
     }
+}
+
+/// One at a time: between the two settings, no other call starts anything.
+fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    let usual = getrlimit(Resource::Rttime);
+    // Where the limit may not be set, groups, sessions and parents still tell.
+    let marked = setrlimit(Resource::Rttime, Rlimit { current: Some(mark), ..usual.clone() });
+    let spawned = command.spawn();
+    if marked.is_ok() {
+        setrlimit(Resource::Rttime, usual)?;
+    }
+    spawned
 }
 
 /// The call was given up: nobody waits, but nothing is left running.
