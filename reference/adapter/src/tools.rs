@@ -44,7 +44,6 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
 }
 
 /// Runs a tool of the session's registry with a context that allows nothing.
-#[expect(dead_code, reason = "for callers of other contracts that run tools")]
 pub(crate) async fn execute_plainly(
     context: &Context<Session>,
     name: &str,
@@ -113,7 +112,7 @@ async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, TypedError>
 }
 
 /// An error as it came over the wire.
-fn typed(mut members: Map<String, Value>) -> TypedError {
+pub(crate) fn typed(mut members: Map<String, Value>) -> TypedError {
     let mut text = |name: &str| match members.shift_remove(name) {
         Some(Value::String(text)) => Some(text),
         _ => None,
