@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, TypeVar
 
 # The kit is vendored beside an adapter; here it is one folder up.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from proofmark import Adapter, ContractError, FakeError, Graph, ScriptedTool, SecretProvider, Session
+from proofmark import Adapter, ContractError, FakeError, Graph, LlmProvider, ScriptedTool, SecretProvider, Session
 from sage.chronicle import DEFAULT_LOCK_TIMEOUT_MS, DEFAULT_TAIL, Chronicle
 from sage.errors import raise_error
 from sage.files import LockedFile
+from sage.llm import DEFAULT_ROUNDS, LLM, ToolRunner
 from sage.standard import standard_registry
 from sage.tools import Tool, ToolContext, ToolRegistry, ToolResult, execute
 from sage.utils import TypedError, canonical_json, err, parse_json, sha256
@@ -27,8 +29,8 @@ def as_contract_error(error: BaseException) -> ContractError | None:
 adapter = Adapter(
     name="sage-python",
     version="0.1.0",
-    contracts=["sage.utils", "sage.errors", "sage.chronicle", "sage.tools"],
-    hooks=["chronicle.lock"],
+    contracts=["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
+    hooks=["chronicle.lock", "llm.registry", "llm.cache"],
     translate_error=as_contract_error,
 )
 
@@ -202,6 +204,48 @@ async def execute_tool(session: Session, args: dict[str, Any]) -> ToolResult:
         secret_provider=TypedSecrets(session) if given.get("secrets") else None,
     )
     return await execute(_tools(session), session.clock, args["name"], args.get("input"), context)
+
+
+def _llm(session: Session) -> LLM:
+    llm: LLM = session.state.setdefault("llm", LLM())
+    return llm
+
+
+@adapter.operation("llm.setProvider")
+async def set_provider(session: Session, args: dict[str, Any]) -> None:
+    _llm(session).set_provider(LlmProvider(session, args["name"]))
+
+
+@adapter.operation("llm.listModels")
+async def list_models(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
+    return await _llm(session).list_models(args.get("providerName"))
+
+
+@adapter.operation("llm.createChatStream")
+async def create_chat_stream(session: Session, args: dict[str, Any]) -> AsyncGenerator[Any, None]:
+    stream = await _llm(session).create_chat_stream(
+        args.get("options"),  # type: ignore[arg-type]
+        tools=_runner(session, args.get("tools")),
+        max_rounds=args.get("maxRounds", DEFAULT_ROUNDS),
+        cache=args.get("cache", False),
+    )
+    async with aclosing(stream):
+        taken = 0
+        while taken != args.get("take") and (event := await anext(stream, None)) is not None:
+            yield event
+            taken += 1
+
+
+def _runner(session: Session, kind: str | None) -> ToolRunner | None:
+    """Who runs the tools that a model calls."""
+
+    async def played(name: str, input: Any) -> ToolResult:
+        return await typed(ScriptedTool(session, name).execute(input))
+
+    async def from_registry(name: str, input: Any) -> ToolResult:
+        return await execute(_tools(session), session.clock, name, input, ToolContext(cwd=session.workspace))
+
+    return None if kind is None else {"fake": played, "registry": from_registry}[kind]
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .errors import ADAPTER_BROKE, ProtocolError
-from .session import Fake, Session
+from .session import Call, Fake, Session, current_call
 
 Log = Callable[[Any], object]
 
@@ -74,34 +74,39 @@ class LlmProvider:
     async def chat(self, options: Mapping[str, Any]) -> dict[str, str] | ProviderStream:
         """`{"text": …}` from a provider that cannot stream, else its stream, which the caller closes.
 
-        Whoever gives up waiting for it (a time limit) owes nothing: a stream that comes too late is stopped.
+        Whoever gives up waiting for it (a time limit) owes nothing: a stream that comes too late is stopped, unless
+        the call has been answered by then and nobody may ask anything any more.
         """
+        call = current_call.get(None)
         asked = self._fake.start("chat", {"provider": self.name, "options": dict(options)})
         try:
             answer = await asyncio.shield(asked)
         except asyncio.CancelledError:
-            asked.add_done_callback(self._stop_late_stream)
+            asked.add_done_callback(lambda asked: self._stop_late_stream(asked, call))
             raise
         if "stream" in answer:
-            return ProviderStream(self._fake, answer["stream"])
+            return ProviderStream(self._fake, answer["stream"], call)
         if "text" in answer:
             return {"text": answer["text"]}
         raise ProtocolError(ADAPTER_BROKE, "a chat is answered with a `text` or a `stream`")
 
-    def _stop_late_stream(self, asked: asyncio.Future[Any]) -> None:
+    def _stop_late_stream(self, asked: asyncio.Future[Any], call: Call | None) -> None:
         if not asked.cancelled() and asked.exception() is None and "stream" in asked.result():
-            _forget(self._fake.start("stop", {"stream": asked.result()["stream"]}))
+            # Nobody has it: it stops itself.
+            ProviderStream(self._fake, asked.result()["stream"], call)
 
 
 class ProviderStream:
     """A stream of the fake `llm`: an async iterator that fetches one event at a time, and only when asked to.
 
     `stop` is sent at once, even while a fetch is under way, when the stream is closed, when the task that waits for an event
-    is cancelled, and when nobody has the stream any more. A stream that has ended by itself is not stopped.
+    is cancelled, and when nobody has the stream any more. A stream that has ended by itself is not stopped, and none is after
+    the answer of the call that it belongs to.
     """
 
-    def __init__(self, fake: Fake, stream: Any) -> None:
+    def __init__(self, fake: Fake, stream: Any, call: Call | None = None) -> None:
         self._fake = fake
+        self._call = call
         self._args = {"stream": stream}
         self._fetching = False
         self._over = False
@@ -139,14 +144,17 @@ class ProviderStream:
             await asyncio.shield(self._stopped)
 
     def __del__(self) -> None:
-        if not self._over:
+        if self._must_stop():
             # Perhaps in another thread, perhaps when there is no loop any more.
             self._fake.start_soon("stop", self._args)
 
     def _stop(self) -> None:
-        if not self._over:
-            self._over = True
+        if self._must_stop():
             self._stopped = _forget(self._fake.start("stop", self._args))
+        self._over = True
+
+    def _must_stop(self) -> bool:
+        return not self._over and not (self._call is not None and self._call.answered)
 
 
 def _forget(asked: asyncio.Future[Any]) -> asyncio.Future[Any]:

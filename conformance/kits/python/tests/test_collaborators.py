@@ -69,6 +69,8 @@ def make_adapter() -> Adapter:
         await asyncio.wait({waiting, asyncio.create_task(_released(session))}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         await asyncio.wait({waiting})
+        if args.get("linger"):
+            await session.state.setdefault("finished", asyncio.Event()).wait()
         return "cancelled" if waiting.cancelled() else "came"
 
     @adapter.operation("chat.close")
@@ -91,6 +93,10 @@ def make_adapter() -> Adapter:
     @adapter.operation("release")
     async def release(session: Session, args: dict[str, Any]) -> None:
         session.state.setdefault("released", asyncio.Event()).set()
+
+    @adapter.operation("finish")
+    async def finish(session: Session, args: dict[str, Any]) -> None:
+        session.state.setdefault("finished", asyncio.Event()).set()
 
     return adapter
 
@@ -239,12 +245,21 @@ class Streams(Collaborators):
         self.answers(call, "cancelled")
 
     def test_a_stream_that_comes_too_late_is_stopped(self) -> None:
+        call = self.peer.send_call("chat.limit", {"linger": True})
+        chat = self.asked("llm", "chat", {"provider": "p", "options": {}})
+        self.answers(self.peer.send_call("release"), None)
+        self.reply(chat, value={"stream": "late"})
+        self.plays("llm", "stop", {"stream": "late"}, None)
+        self.peer.value("finish")
+        self.answers(call, "cancelled")
+
+    def test_after_the_answer_of_its_call_a_stream_is_not_stopped_any_more(self) -> None:
         call = self.peer.send_call("chat.limit")
         chat = self.asked("llm", "chat", {"provider": "p", "options": {}})
         self.answers(self.peer.send_call("release"), None)
         self.answers(call, "cancelled")
         self.reply(chat, value={"stream": "late"})
-        self.plays("llm", "stop", {"stream": "late"}, None)
+        self.peer.value("finish")
 
     def test_a_stream_that_nobody_has_any_more_is_stopped(self) -> None:
         call = self.peer.send_call("chat.drop")
