@@ -49,27 +49,27 @@ async def run(
     assert supervisor.stdout is not None and supervisor.stderr is not None
     outputs = [asyncio.create_task(_output(stream)) for stream in (supervisor.stdout, supervisor.stderr)]
     patience = None
+    group = None
     try:
         request = {"command": command, "args": list(args), "env": dict(env), "cwd": str(cwd)}
         writer.write(json.dumps(request).encode() + b"\n")
-        started = await _message(reader)
-        if "errno" in started:
-            raise io_error("execute", command, OSError(started["errno"], os.strerror(started["errno"])))
-        try:
-            code = await _code(reader, command, timeout_ms)
-        except EOFError:
-            # The command killed its supervisor. Its own process group can still be killed.
-            patience = _PATIENCE_SECONDS
+        group = (await _message(reader))["group"]
+        code = await _code(reader, command, timeout_ms)
+    except EOFError:
+        # The command killed its supervisor. Its own process group can still be killed.
+        patience = _PATIENCE_SECONDS
+        if group is not None:
             with suppress(ProcessLookupError):
-                os.killpg(started["started"], signal.SIGKILL)
-            raise TypedError("EIO", f"the supervisor of `{command}` was killed", {"operation": "execute"}) from None
+                os.killpg(group, signal.SIGKILL)
+        raise TypedError("EIO", f"the supervisor of `{command}` was killed", {"operation": "execute"}) from None
     finally:
         # The supervisor takes the end of its input for the order to kill what is left, and ends itself.
         writer.close()
         _, unfinished = await asyncio.wait(outputs, timeout=patience)
         for output in unfinished:
             output.cancel()
-    await supervisor.wait()
+        if not unfinished:
+            await supervisor.wait()
     return Completed(code, outputs[0].result(), outputs[1].result())
 
 
@@ -77,15 +77,21 @@ async def _code(reader: asyncio.StreamReader, command: str, timeout_ms: float | 
     before = time.monotonic()
     try:
         async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-            return (await _message(reader))["code"]
+            ended = await _message(reader)
     except TimeoutError:
         elapsed = int((time.monotonic() - before) * 1000)
         properties = {"timeoutMs": timeout_ms, "elapsedMs": max(elapsed, timeout_ms or 0), "operation": "execute"}
         raise TypedError("ETIMEOUT", f"`{command}` ran for {timeout_ms} ms", properties, name="TimeoutError") from None
+    if "errno" in ended:
+        raise io_error("execute", command, OSError(ended["errno"], os.strerror(ended["errno"])))
+    return ended["code"]
 
 
 async def _message(reader: asyncio.StreamReader) -> dict[str, int]:
-    line = await reader.readline()
+    try:
+        line = await reader.readline()
+    except ConnectionError:
+        line = b""
     if not line:
         raise EOFError("the supervisor is gone")
     message: dict[str, int] = json.loads(line)

@@ -1,8 +1,8 @@
 """A process that runs one command and answers for everything that the command starts. Not to be imported: it is
 started by `process`, which talks to it over a socket that is its stdin.
 
-In comes a line: the command, its arguments, its environment, its folder. Out go lines: that it was started, or why not; how it
-ended. When the command has ended, or when the socket is closed, all that is left of it is killed, also what has left its
+In comes a line: the command, its arguments, its environment, its folder. Out go two: the command's process group, then how it
+ended, or why it was not started. When the command has ended, or when the socket is closed, all that is left of it is killed, also what has left its
 process group or session: orphans fall to this process, which is their reaper.
 """
 
@@ -32,7 +32,6 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
-    _say({"errno": trouble} if trouble else {"started": pid})
     status = None
     while status is None and not trouble:
         ready, _, _ = select.select([_control, wake], [], [])
@@ -42,7 +41,9 @@ def main() -> None:
         if _control in ready:
             break  # Nothing more is ever said to us: it was closed.
     _kill_all(pid, reaps)
-    if status is not None:
+    if trouble:
+        _say({"errno": trouble})
+    elif status is not None:
         code = os.waitstatus_to_exitcode(status)
         _say({"code": 128 - code if code < 0 else code})
 
@@ -76,9 +77,15 @@ def _prctl(option: int, argument: int) -> bool:
 def _start(request: dict[str, Any]) -> tuple[int, int]:
     """The command's process, and the system's code for what kept it from starting, or 0."""
     told, tell = os.pipe()
+    allowed, allow = os.pipe()
     pid = os.fork()
     if pid == 0:
+        os.close(allow)
+        os.read(allowed, 1)
         os._exit(_become_command(request, tell))
+    # Before it can do anything, this process's own end for one, it is known what to kill.
+    _say({"group": pid})
+    os.close(allow)
     os.close(tell)
     trouble = os.read(told, 16)
     os.close(told)
