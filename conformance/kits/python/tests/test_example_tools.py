@@ -141,6 +141,15 @@ class Patches(unittest.TestCase):
     def test_what_editors_and_models_lose_is_found(self) -> None:
         self.check("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c", "a\n\nc\n")
 
+    def test_a_patch_may_stand_in_a_mail(self) -> None:
+        mail = "Subject: louder\n\n---\n a | 2 +-\n\ndiff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n-- \n2.47\n"
+        self.check("a\n", mail, "b\n")
+
+    def test_a_hunk_of_the_files_beginning_or_end_fits_nowhere_else(self) -> None:
+        for before, patch in (("x\na\nb\n", "@@ -1,2 +1,2 @@\n-a\n+A\n b\n"), ("a\nb\nx\n", "@@ -1,2 +1,2 @@\n a\n-b\n+B\n")):
+            with self.assertRaises(MisfitError):
+                parse_patch(patch).apply(before.encode())
+
     def test_what_is_no_patch_of_one_file(self) -> None:
         hunk = "@@ -1 +1 @@\n-a\n+b\n"
         for text in (
@@ -152,8 +161,9 @@ class Patches(unittest.TestCase):
             f"diff --git a/a b/a\n{hunk}diff --git a/b b/b\n{hunk}",
             f"--- /dev/null\n+++ a\n{hunk}",
             f"--- a\n+++ /dev/null\n{hunk}",
-            f"{hunk}garbage\n",
             f"{hunk} a\n",
+            f"{hunk}prose\n{hunk}",
+            "@@ -1 +1 @@\n a\n",
             "@@ -1,2 +1 @@\n-a\n+b\n",
             "@@ -1 +1,2 @@\n-a\n+b\n-c\n",
             "@@ -0 +1 @@\n-a\n+b\n",
@@ -310,6 +320,16 @@ class Injection(unittest.TestCase):
             clean = secrets.redact({"s3cret": ["aaa s3cret]x SECRET abab", 5]})
             for secret in filter(None, values.values()):
                 self.assertNotIn(secret, "".join(clean) + clean[next(iter(clean))][0])
+
+    def test_secrets_are_found_as_programs_print_them(self) -> None:
+        secrets, _ = self.inject(Vault(K='q"\\é', L="first line\nsecond line\n}"), "$ENV.K $ENV.L")
+        self.assertEqual(secrets.redact('{"k": "q\\"\\\\\\u00e9"}'), '{"k": "[SECRET:K]"}')
+        self.assertEqual(secrets.redact("> second line <\n}"), "> [SECRET:L] <\n}")
+
+    def test_what_overlaps_is_hidden_as_one_and_what_a_cut_left_is_hidden_too(self) -> None:
+        secrets, _ = self.inject(Vault(A="left-mid", B="mid-right"), "$ENV.A $ENV.B")
+        self.assertEqual(secrets.redact("(left-mid-right)"), "([SECRET:A])")
+        self.assertEqual(secrets.redact(f"left-mid left-m{process.CUT}"), f"[SECRET:A] {process.CUT}")
 
     def test_a_mark_names_the_secret(self) -> None:
         secrets, _ = self.inject(Vault(KEY="s3cret"), "$ENV.KEY")

@@ -7,11 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: .*)?")
-# Lines that git and others put before a file's own headers.
-_PREAMBLE = re.compile(
-    rb"diff |index |Index: |={3,}|old mode |new mode |new file mode |deleted file mode |similarity index |"
-    rb"dissimilarity index |rename from |rename to |copy from |copy to "
-)
 _NOWHERE = b"/dev/null"
 
 
@@ -33,6 +28,11 @@ class Hunk:
     def old(self) -> list[bytes]:
         return [line for sign, line in self.lines if sign != b"+"]
 
+    def context(self) -> tuple[int, int]:
+        """How many lines before the first change, and after the last one, are as they were."""
+        changes = [index for index, (sign, _) in enumerate(self.lines) if sign != b" "]
+        return changes[0], len(self.lines) - 1 - changes[-1]
+
     def new(self) -> list[bytes]:
         return [line for sign, line in self.lines if sign != b"-"]
 
@@ -53,7 +53,7 @@ class Patch:
         for number, hunk in enumerate(self.hunks, 1):
             old = hunk.old()
             stated = hunk.old_start - 1 if old else hunk.old_start
-            place = _find(lines, old, stated + shift, taken)
+            place = _find(lines, hunk, stated + shift, taken)
             if place is None:
                 raise MisfitError(f"hunk {number} does not fit")
             shift = place - stated
@@ -73,10 +73,17 @@ def _lines(content: bytes) -> list[bytes]:
     return [line + b"\n" for line in whole] + ([last] if last else [])
 
 
-def _find(lines: list[bytes], wanted: list[bytes], stated: int, first: int) -> int | None:
+def _find(lines: list[bytes], hunk: Hunk, stated: int, first: int) -> int | None:
+    wanted = hunk.old()
     last = len(lines) - len(wanted)
     if not wanted:
         return stated if first <= stated <= last else None  # It fits everywhere: only its number says where.
+    before, after = hunk.context()
+    # A diff has less context on one side only where the file begins or ends: nowhere else does it fit.
+    if hunk.old_start == 1 and before < after:
+        last = min(last, 0)
+    if after == 0 and before > 0:
+        first = max(first, last)
     for place in _nearest(stated, first, last):
         if lines[place : place + len(wanted)] == wanted:
             return place
@@ -100,14 +107,14 @@ class _Parser:
         self._at = 0
 
     def patch(self) -> Patch:
-        while _PREAMBLE.match(self._peek()):
-            self._at += 1
         patch = Patch([])
-        if self._peek().startswith(b"--- "):
-            old, new = self._header(b"--- "), self._header(b"+++ ")
+        self._skip_prose()
+        if self._is_file_header():
+            old, new = self._header(), self._header()
             patch.creates, patch.deletes = old == _NOWHERE, new == _NOWHERE
-        while self._at < len(self._lines):
+        while self._peek().startswith(b"@@"):
             patch.hunks.append(self._hunk())
+        self._check_rest()
         if not patch.hunks:
             raise MalformedError("there is no hunk")
         if patch.creates and (patch.deletes or any(hunk.old() for hunk in patch.hunks)):
@@ -116,28 +123,46 @@ class _Parser:
             raise MalformedError("a file that is deleted has no lines after")
         return patch
 
+    def _skip_prose(self) -> None:
+        """What stands before a patch in a mail, and what git puts before a file's own headers."""
+        while self._at < len(self._lines) and not self._is_file_header():
+            if self._peek().startswith(b"@@"):
+                if self._at > 0 and self._lines[self._at - 1].startswith((b"--- ", b"+++ ")):
+                    raise MalformedError("one of the two headers of the file is missing")
+                return
+            self._at += 1
+
+    def _check_rest(self) -> None:
+        """A signature may follow, but no line that was not counted, and no other file."""
+        first = self._peek()
+        if first.startswith((b" ", b"+", b"-")) and first != b"-- " and not self._is_file_header():
+            raise MalformedError(f"line {self._at + 1} belongs to a hunk that does not count it")
+        while self._at < len(self._lines):
+            if self._is_file_header() or self._peek().startswith((b"@@ -", b"diff --git ")):
+                raise MalformedError("the patch is for more than one file, or is interrupted")
+            self._at += 1
+
+    def _is_file_header(self) -> bool:
+        two = self._lines[self._at : self._at + 2]
+        return len(two) == 2 and two[0].startswith(b"--- ") and two[1].startswith(b"+++ ")
+
     def _peek(self) -> bytes:
         """The line that comes next, without what ends it."""
         return self._lines[self._at].rstrip(b"\r\n") if self._at < len(self._lines) else b""
 
-    def _header(self, start: bytes) -> bytes:
-        line = self._peek()
-        if not line.startswith(start):
-            raise MalformedError(f"line {self._at + 1} must begin with `{start.decode()}`")
+    def _header(self) -> bytes:
+        name = self._peek()[4:].split(b"\t")[0].strip()
         self._at += 1
-        return line[len(start) :].split(b"\t")[0].strip()
+        return name
 
     def _hunk(self) -> Hunk:
-        line = self._peek()
-        header = _HUNK.fullmatch(line)
+        header = _HUNK.fullmatch(self._peek())
         if header is None:
-            if line.startswith((b"--- ", b"diff ", b"Index: ")):
-                raise MalformedError("the patch is for more than one file")
-            raise MalformedError(f"line {self._at + 1} is neither a hunk nor a part of one")
+            raise MalformedError(f"line {self._at + 1} is no head of a hunk")
         self._at += 1
         hunk = Hunk(int(header[1]), int(header[3]))
         old, new = int(header[2] or 1), int(header[4] or 1)
-        if old + new == 0 or (old > 0 and hunk.old_start == 0) or (new > 0 and hunk.new_start == 0):
+        if (old > 0 and hunk.old_start == 0) or (new > 0 and hunk.new_start == 0):
             raise MalformedError(f"line {self._at} counts lines that cannot be")
         while old > 0 or new > 0:
             sign = self._body_line(hunk)
@@ -145,6 +170,8 @@ class _Parser:
             new -= sign != b"-"
         if old < 0 or new < 0:
             raise MalformedError(f"a hunk has other lines than it counts, at line {self._at}")
+        if all(sign == b" " for sign, _ in hunk.lines):
+            raise MalformedError(f"the hunk that ends at line {self._at} changes nothing")
         self._no_newline(hunk)
         return hunk
 

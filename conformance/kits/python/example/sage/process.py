@@ -18,7 +18,8 @@ from pathlib import Path
 from .errors import TypedError, io_error
 
 MAX_OUTPUT = 1024 * 1024
-_CUT = "\n[truncated]\n"
+CUT = "\n[truncated]\n"
+"""Stands where the rest of an output was left out."""
 _CHUNK = 65536
 _PATIENCE_SECONDS = 1
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -107,4 +108,4 @@ async def _output(stream: asyncio.StreamReader) -> str:
         kept += chunk[: MAX_OUTPUT - len(kept)]
     # A character that the cut went through is left out; bytes that are no UTF-8 at all are replaced.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(kept), final=not cut)
-    return text + _CUT if cut else text
+    return text + CUT if cut else text

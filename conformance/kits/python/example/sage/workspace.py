@@ -33,9 +33,9 @@ class Workspace:
     def change(self, file: str) -> Iterator[Change]:
         """A file that is about to be changed. Within this process nobody else changes it meanwhile."""
         with _told("write", file):
+            _refuse_protected(file, file.split("/"))
             names = self._names(file)
-            if any(map(is_protected, [*file.split("/"), *names])):
-                raise permission_error(file, "write", "`.sage` is kept by chronicles alone")
+            _refuse_protected(file, names)  # Where links led.
             queue = gate(os.path.join(self._root, *names))
             with queue.lock:
                 yield Change(self._root, names)
@@ -149,6 +149,11 @@ def _told(operation: str, file: str) -> Iterator[None]:
         raise permission_error(file, operation, "paths stay within the workspace") from None
     except OSError as error:
         raise io_error(operation, file, error) from error
+
+
+def _refuse_protected(file: str, names: list[str]) -> None:
+    if any(map(is_protected, names)):
+        raise permission_error(file, "write", "`.sage` is kept by chronicles alone")
 
 
 # Ignored by some file systems or displays, though not all of them are of the category for that.
