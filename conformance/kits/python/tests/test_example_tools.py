@@ -121,6 +121,7 @@ class Patches(unittest.TestCase):
     def test_hunks_move_to_the_nearest_place_in_their_order(self) -> None:
         self.check("x\nx\na\n", "@@ -1 +1 @@\n-a\n+b\n", "x\nx\nb\n")
         self.check("a\nx\nx\nx\na\n", "@@ -4 +4 @@\n-a\n+b\n", "a\nx\nx\nx\nb\n")
+        self.check("x\na\nx\n", "@@ -999999999 +1 @@\n-a\n+b\n", "x\nb\nx\n")
         self.check("a\nx\na\n", "@@ -2 +2 @@\n-a\n+b\n", "a\nx\nb\n")
         with self.assertRaises(MisfitError):
             parse_patch("@@ -2 +2 @@\n-b\n+B\n@@ -3 +3 @@\n-a\n+A\n").apply(b"a\nb\n")

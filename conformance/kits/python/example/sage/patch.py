@@ -28,13 +28,13 @@ class Hunk:
     def old(self) -> list[bytes]:
         return [line for sign, line in self.lines if sign != b"+"]
 
+    def new(self) -> list[bytes]:
+        return [line for sign, line in self.lines if sign != b"-"]
+
     def context(self) -> tuple[int, int]:
         """How many lines before the first change, and after the last one, are as they were."""
         changes = [index for index, (sign, _) in enumerate(self.lines) if sign != b" "]
         return changes[0], len(self.lines) - 1 - changes[-1]
-
-    def new(self) -> list[bytes]:
-        return [line for sign, line in self.lines if sign != b"-"]
 
 
 @dataclass
@@ -91,8 +91,9 @@ def _find(lines: list[bytes], hunk: Hunk, stated: int, first: int) -> int | None
 
 
 def _nearest(stated: int, first: int, last: int) -> Iterator[int]:
-    for distance in range(max(abs(stated - first), abs(last - stated)) + 1):
-        for place in dict.fromkeys((stated + distance, stated - distance)):
+    start = min(max(stated, first), last)  # A number may be far beyond any file.
+    for distance in range(last - first + 1):
+        for place in dict.fromkeys((start + distance, start - distance)):
             if first <= place <= last:
                 yield place
 

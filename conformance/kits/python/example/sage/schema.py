@@ -14,6 +14,7 @@ from typing import Any
 
 from .errors import detail
 from .patterns import compile_pattern
+from .utils import canonical_json
 
 Faults = list[dict[str, Any]]
 Json = Any
@@ -42,7 +43,7 @@ class Schema:
         if not isinstance(schema, Mapping):
             raise SchemaError("a schema is an object")
         self._root = copy.deepcopy(dict(schema))
-        self._checked: list[Json] = []
+        self._checked: dict[int, Json] = {}
         try:
             self._check(self._root, "#")
             self._check_circles()
@@ -65,9 +66,9 @@ class Schema:
             return
         if not isinstance(schema, dict):
             raise SchemaError(f"{at} is no schema")
-        if any(schema is known for known in self._checked):
+        if id(schema) in self._checked:
             return
-        self._checked.append(schema)
+        self._checked[id(schema)] = schema
         for keyword, argument in schema.items():
             self._check_keyword(keyword, argument, f"{at}/{keyword}")
 
@@ -142,7 +143,7 @@ class Schema:
                     visit(inner, (*above, id(schema)))
                 done.add(id(schema))
 
-        for schema in self._checked:
+        for schema in self._checked.values():
             visit(schema, ())
 
     def _beside(self, schema: Json) -> list[Json]:
@@ -330,7 +331,7 @@ def _plain_faults(schema: dict[str, Json], value: Json, place: _Place) -> Faults
 
 
 def _is_unique(items: list[Json], wanted: bool) -> bool:
-    return not wanted or not any(same(one, other) for index, one in enumerate(items) for other in items[:index])
+    return not wanted or len({canonical_json(item) for item in items}) == len(items)
 
 
 def _exact(number: float) -> Fraction:
