@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 # The kit is vendored beside an adapter; here it is one folder up.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from proofmark import Adapter, ContractError, Session
+from proofmark import Adapter, ContractError, FakeError, Graph, LlmProvider, ScriptedTool, SecretProvider, Session
 from sage.chronicle import DEFAULT_LOCK_TIMEOUT_MS, DEFAULT_TAIL, Chronicle
 from sage.errors import raise_error
 from sage.files import LockedFile
-from sage.utils import SecretProvider, TypedError, canonical_json, err, parse_json, sha256
+from sage.llm import DEFAULT_ROUNDS, LLM, ToolRunner
+from sage.standard import standard_registry
+from sage.tools import Tool, ToolContext, ToolRegistry, ToolResult, execute
+from sage.utils import TypedError, canonical_json, err, parse_json, sha256
 
 
 def as_contract_error(error: BaseException) -> ContractError | None:
@@ -24,8 +29,8 @@ def as_contract_error(error: BaseException) -> ContractError | None:
 adapter = Adapter(
     name="sage-python",
     version="0.1.0",
-    contracts=["sage.utils", "sage.errors", "sage.chronicle"],
-    hooks=["chronicle.lock"],
+    contracts=["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
+    hooks=["chronicle.lock", "llm.registry", "llm.cache"],
     translate_error=as_contract_error,
 )
 
@@ -62,21 +67,9 @@ async def random_float(session: Session, args: dict[str, Any]) -> float:
     return session.random.float()
 
 
-class FakeSecrets:
-    """A `SecretProvider` whose backend is played by the harness."""
-
-    def __init__(self, session: Session) -> None:
-        self._fake = session.fake("secrets")
-
-    async def get(self, key: str) -> str | None:
-        secret: str | None = await self._fake.call("get", {"key": key})
-        return secret
-
-
 @adapter.operation("utils.secrets.get")
 async def get_secret(session: Session, args: dict[str, Any]) -> str | None:
-    secrets: SecretProvider = FakeSecrets(session)
-    return await secrets.get(args["key"])
+    return await SecretProvider(session).get(args["key"])
 
 
 @adapter.operation("errors.raise")
@@ -135,6 +128,124 @@ def _release(session: Session, path: str) -> None:
     lock: LockedFile | None = session.state.get("held", {}).pop(path, None)
     if lock is not None:
         lock.release()
+
+
+# What the kit's collaborators raise is the kit's; the library knows its own errors.
+
+T = TypeVar("T")
+
+
+async def typed(answer: Awaitable[T]) -> T:
+    try:
+        return await answer
+    except FakeError as error:
+        raise TypedError(error.code, error.message, error.properties, name=error.name or "TypedError") from error
+
+
+class TypedGraph(Graph):
+    async def query(self, *args: Any, **options: Any) -> list[dict[str, Any]]:
+        return await typed(super().query(*args, **options))
+
+
+class TypedSecrets(SecretProvider):
+    async def get(self, key: str) -> str | None:
+        return await typed(super().get(key))
+
+
+class PlayedTool(Tool):
+    """A registered tool: the library's in all but its execution, which the harness plays."""
+
+    def __init__(self, session: Session, tool: dict[str, Any]) -> None:
+        super().__init__(tool.get("name"), tool.get("schema"), tool.get("description"), tool.get("version"))  # type: ignore[arg-type]
+        self._scripted = ScriptedTool(session, self.name)
+
+    async def execute(self, input: Any, context: ToolContext) -> ToolResult:
+        return await typed(self._scripted.execute(input, context.logger))
+
+
+def _tools(session: Session) -> ToolRegistry:
+    registry: ToolRegistry | None = session.state.get("tools")
+    if registry is None:
+        registry = session.state["tools"] = standard_registry(TypedGraph(session))
+    return registry
+
+
+@adapter.operation("tools.register")
+async def register_tool(session: Session, args: dict[str, Any]) -> None:
+    _tools(session).register(PlayedTool(session, args["tool"]))
+
+
+@adapter.operation("tools.get")
+async def get_tool(session: Session, args: dict[str, Any]) -> dict[str, Any]:
+    tool = _tools(session).get(args["name"])
+    members = {"name": tool.name, "schema": tool.schema, "description": tool.description, "version": tool.version}
+    return {name: value for name, value in members.items() if value is not None}
+
+
+@adapter.operation("tools.getToolSchemas")
+async def get_tool_schemas(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
+    return _tools(session).get_tool_schemas()
+
+
+@adapter.operation("tools.validate")
+async def validate_input(session: Session, args: dict[str, Any]) -> Any:
+    return _tools(session).get(args["name"]).validate(args["input"])
+
+
+@adapter.operation("tools.execute")
+async def execute_tool(session: Session, args: dict[str, Any]) -> ToolResult:
+    given = args.get("context", {})
+    context = ToolContext(
+        cwd=session.workspace,
+        env=given.get("env", {}),
+        dry_run=given.get("dryRun", False),
+        permissions=given.get("permissions", []),
+        logger=session.emitter() if given.get("logger") else None,
+        secret_provider=TypedSecrets(session) if given.get("secrets") else None,
+    )
+    return await execute(_tools(session), session.clock, args["name"], args.get("input"), context)
+
+
+def _llm(session: Session) -> LLM:
+    llm: LLM = session.state.setdefault("llm", LLM())
+    return llm
+
+
+@adapter.operation("llm.setProvider")
+async def set_provider(session: Session, args: dict[str, Any]) -> None:
+    _llm(session).set_provider(LlmProvider(session, args["name"]))
+
+
+@adapter.operation("llm.listModels")
+async def list_models(session: Session, args: dict[str, Any]) -> list[dict[str, Any]]:
+    return await _llm(session).list_models(args.get("providerName"))
+
+
+@adapter.operation("llm.createChatStream")
+async def create_chat_stream(session: Session, args: dict[str, Any]) -> AsyncGenerator[Any, None]:
+    stream = await _llm(session).create_chat_stream(
+        args.get("options"),  # type: ignore[arg-type]
+        tools=_runner(session, args.get("tools")),
+        max_rounds=args.get("maxRounds", DEFAULT_ROUNDS),
+        cache=args.get("cache", False),
+    )
+    async with aclosing(stream):
+        taken = 0
+        while taken != args.get("take") and (event := await anext(stream, None)) is not None:
+            yield event
+            taken += 1
+
+
+def _runner(session: Session, kind: str | None) -> ToolRunner | None:
+    """Who runs the tools that a model calls."""
+
+    async def played(name: str, input: Any) -> ToolResult:
+        return await typed(ScriptedTool(session, name).execute(input))
+
+    async def from_registry(name: str, input: Any) -> ToolResult:
+        return await execute(_tools(session), session.clock, name, input, ToolContext(cwd=session.workspace))
+
+    return None if kind is None else {"fake": played, "registry": from_registry}[kind]
 
 
 if __name__ == "__main__":

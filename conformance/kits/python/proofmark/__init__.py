@@ -4,6 +4,7 @@ Vendor this folder beside your adapter. It needs Python 3.11 and nothing else.
 """
 
 from .adapter import Adapter, Handler, Result
+from .collaborators import Graph, LlmProvider, ProviderStream, ScriptedTool, SecretProvider
 from .errors import (
     ContractError,
     FakeError,
@@ -20,10 +21,15 @@ __all__ = [
     "ContractError",
     "Fake",
     "FakeError",
+    "Graph",
     "Handler",
+    "LlmProvider",
     "ProtocolError",
+    "ProviderStream",
     "Random",
     "Result",
+    "ScriptedTool",
+    "SecretProvider",
     "Session",
     "TapeEmptyError",
     "UnknownHandleError",

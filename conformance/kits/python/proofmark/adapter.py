@@ -137,7 +137,7 @@ class _Server:
     async def run(self, on_end: Callable[[], None]) -> None:
         await self._ended.wait()
         on_end()
-        for future in self._asked.values():
+        for future in list(self._asked.values()):
             if not future.done():
                 future.set_exception(ProtocolError(ADAPTER_BROKE, "the harness is gone"))
         if self._tasks:
@@ -279,7 +279,7 @@ class _Server:
             return await _stream(value, session)
         return await value if inspect.isawaitable(value) else value
 
-    async def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> Any:
+    def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> asyncio.Future[Any]:
         if self._ended.is_set():
             raise ProtocolError(ADAPTER_BROKE, "the harness is gone")
         self._asks += 1
@@ -287,15 +287,15 @@ class _Server:
         params = {"session": session, "fake": fake, "method": method, "args": dict(args)}
         line = wire.encode({"jsonrpc": "2.0", "id": request_id, "method": "fake", "params": params})
         future = self._asked[request_id] = self.loop.create_future()
-        try:
-            self._writer.send(line)
-            return await future
-        finally:
-            del self._asked[request_id]
+        future.add_done_callback(lambda _: self._asked.pop(request_id, None))
+        self._writer.send(line)
+        return future
 
-    async def tell(self, session: str, call: int | str, item: Any) -> None:
+    def tell(self, session: str, call: int | str, item: Any) -> None:
         params = {"session": session, "call": call, "item": item}
         self._writer.send(wire.encode({"jsonrpc": "2.0", "method": "event", "params": params}))
+
+    async def drain(self) -> None:
         await self._writer.drain()
 
     def _answered(self, message: dict[str, Any]) -> None:

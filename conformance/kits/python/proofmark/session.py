@@ -65,9 +65,11 @@ class Link(Protocol):
     loop: asyncio.AbstractEventLoop
     thread: int
 
-    async def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> Any: ...
+    def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> asyncio.Future[Any]: ...
 
-    async def tell(self, session: str, call: int | str, item: Any) -> None: ...
+    def tell(self, session: str, call: int | str, item: Any) -> None: ...
+
+    async def drain(self) -> None: ...
 
 
 class Call:
@@ -91,7 +93,28 @@ class Fake:
 
     async def call(self, method: str, args: Mapping[str, Any] | None = None) -> Any:
         """Returns what the collaborator returns, raises `FakeError` where it fails."""
-        return await self._link.ask(self._session, self.name, method, args or {})
+        return await self.start(method, args)
+
+    def start(self, method: str, args: Mapping[str, Any] | None = None) -> asyncio.Future[Any]:
+        """Asks at once, and returns the answer's future. Only on the loop's thread."""
+        return self._link.ask(self._session, self.name, method, args or {})
+
+    def start_soon(self, method: str, args: Mapping[str, Any] | None = None) -> None:
+        """Asks without a wish for the answer, from any thread and from finalizers. Never raises."""
+
+        def ask() -> None:
+            try:
+                self.start(method, args).add_done_callback(lambda asked: asked.cancelled() or asked.exception())
+            except ProtocolError:
+                pass  # The harness is gone.
+
+        if threading.get_ident() == self._link.thread and not self._link.loop.is_closed():
+            ask()
+            return
+        try:
+            self._link.loop.call_soon_threadsafe(ask)
+        except RuntimeError:
+            pass  # So is the loop.
 
 
 class Session:
@@ -133,10 +156,30 @@ class Session:
 
     async def event(self, item: Any) -> None:
         """Sends an item of the stream or log that belongs to the call under way."""
+        self._tell(current_call.get(None), item)
+        await self._link.drain()
+
+    def emitter(self) -> Callable[[Any], None]:
+        """For loggers and other callbacks, which cannot `await`: a plain function that sends its argument as an item of
+        the call under way now. It may be called from any thread, until the call is answered."""
         call = current_call.get(None)
+
+        def emit(item: Any) -> None:
+            if threading.get_ident() == self._link.thread:
+                self._tell(call, item)
+            else:
+                self.wait(self._tell_from_thread(call, item))
+
+        return emit
+
+    async def _tell_from_thread(self, call: Call | None, item: Any) -> None:
+        self._tell(call, item)
+        await self._link.drain()
+
+    def _tell(self, call: Call | None, item: Any) -> None:
         if call is None or call.answered:
             raise RuntimeError("an event belongs to a call, and none is under way here")
-        await self._link.tell(self.id, call.id, item)
+        self._link.tell(self.id, call.id, item)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """For handlers that are plain functions: `session.wait(session.fake("secrets").call(…))`."""

@@ -122,7 +122,7 @@ class Appends(Memory):
         napping = threading.Event()
         appended = threading.Thread(target=self.append, args=(2,))
         with (
-            mock.patch.object(files, "_gate", lambda path: files._Gate()),
+            mock.patch.object(files, "gate", lambda path: files._Gate()),
             mock.patch("sage.files.time.sleep", lambda seconds: napping.set()),
         ):
             appended.start()

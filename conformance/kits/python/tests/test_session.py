@@ -20,10 +20,13 @@ class NoLink:
     loop: asyncio.AbstractEventLoop
     thread = 0
 
-    async def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> Any:
+    def ask(self, session: str, fake: str, method: str, args: Mapping[str, Any]) -> asyncio.Future[Any]:
         raise AssertionError
 
-    async def tell(self, session: str, call: int | str, item: Any) -> None:
+    def tell(self, session: str, call: int | str, item: Any) -> None:
+        raise AssertionError
+
+    async def drain(self) -> None:
         raise AssertionError
 
 

@@ -1,1 +1,1 @@
-"""An implementation of `sage.utils`, `sage.errors` and `sage.chronicle`."""
+"""An implementation of `sage.utils`, `sage.errors`, `sage.chronicle`, `sage.tools` and `sage.llm`."""

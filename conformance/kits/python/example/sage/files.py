@@ -63,12 +63,8 @@ def open_beneath(root: str, names: list[str], flags: int) -> int:
     Links were followed when the file was located; none is followed while it is opened, so one that is put there
     in between leads nowhere.
     """
-    folder = os.open(root, _FOLDER)
+    folder = open_folder_beneath(root, names[:-1], bool(flags & os.O_CREAT))
     try:
-        for name in names[:-1]:
-            inner = _open_folder(name, folder, bool(flags & os.O_CREAT))
-            os.close(folder)
-            folder = inner
         file = _open_file(names[-1], folder, flags)
     finally:
         os.close(folder)
@@ -76,6 +72,18 @@ def open_beneath(root: str, names: list[str], flags: int) -> int:
         os.close(file)
         raise OSError(errno.EINVAL, "not a regular file")
     return file
+
+
+def open_folder_beneath(root: str, names: list[str], create: bool) -> int:
+    """Opens a folder, likewise."""
+    folder = os.open(root, _FOLDER)
+    for name in names:
+        try:
+            inner = _open_folder(name, folder, create)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
 
 
 def _open_folder(name: str, parent: int, create: bool) -> int:
@@ -116,12 +124,12 @@ _gates: WeakValueDictionary[str, _Gate] = WeakValueDictionary()
 _gates_lock = threading.Lock()
 
 
-def _gate(path: str) -> _Gate:
+def gate(path: str) -> _Gate:
     with _gates_lock:
-        gate = _gates.get(path)
-        if gate is None:
-            gate = _gates[path] = _Gate()
-        return gate
+        found = _gates.get(path)
+        if found is None:
+            found = _gates[path] = _Gate()
+        return found
 
 
 class LockedFile:
@@ -131,7 +139,7 @@ class LockedFile:
         deadline = time.monotonic() + timeout_ms / 1000
         names = locate(root, relative)
         path = os.path.join(root, *names)
-        self._gate = _gate(path)
+        self._gate = gate(path)
         if not self._gate.lock.acquire(timeout=_patience(deadline)):
             raise BusyError(_holder(path))
         try:
@@ -229,13 +237,17 @@ def lines_backwards(fd: int) -> Iterator[bytes]:
     yield b"".join(reversed(pieces))
 
 
+def write_whole(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
 def append_whole(fd: int, data: bytes) -> None:
     """Appends and makes durable all of it, or, as far as the system lets us, nothing."""
     before = os.fstat(fd).st_size
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+        write_whole(fd, data)
         os.fdatasync(fd)
     except OSError:
         try:
