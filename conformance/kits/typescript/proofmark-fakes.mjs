@@ -92,7 +92,10 @@ class ScriptedStream {
 
   next() {
     const pulled = this.#last.then(() => this.#pull());
-    this.#last = pulled.catch(() => {});
+    this.#last = pulled.then(
+      () => {},
+      () => {},
+    );
     return pulled;
   }
 
