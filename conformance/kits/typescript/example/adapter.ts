@@ -1,9 +1,10 @@
 /** The worked example behind the subject protocol. All that is particular to Proofmark is in this file. */
 
 import { flattenError, serve, type Call, type Session } from "../proofmark.mjs";
-import { eventLogger, graph, scriptedExecute, secretProvider } from "../proofmark-fakes.mjs";
+import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
 import { chroniclesIn, type Chronicles } from "./chronicle.ts";
 import { invalid, typedError } from "./errors.ts";
+import { createLLM, type LLM, type ToolRunner } from "./llm.ts";
 import { toolRuntime, type Execute } from "./tools-runtime.ts";
 import { standardRegistry } from "./tools-standard.ts";
 import { defineTool, type ToolContext, type ToolRegistry } from "./tools.ts";
@@ -13,8 +14,8 @@ serve({
   name: "sage-typescript",
   version: "0.1.0",
   language: "typescript",
-  contracts: ["sage.utils", "sage.errors", "sage.chronicle", "sage.tools"],
-  hooks: ["chronicle.lock"],
+  contracts: ["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
+  hooks: ["chronicle.lock", "llm.cache", "llm.registry"],
   operations: {
     "utils.canonicalJSONStringify": (args) => canonicalJSONStringify("json" in args ? parse(args.json) : args.value),
     "utils.sha256": ({ text, hex }) => sha256(hex === undefined ? text : bytes(hex)),
@@ -56,6 +57,13 @@ serve({
     "tools.validate": ({ name, input }, session) => toolsOf(session).registry.get(name).validate(input),
     "tools.execute": ({ name, input, context }, session, call) =>
       toolsOf(session).execute(name, input, contextOf(session, call, context ?? {})),
+
+    "llm.setProvider": ({ name }, session) => llmOf(session).setProvider(llmProvider(session, name)),
+    "llm.listModels": ({ providerName }, session) => llmOf(session).listModels(providerName),
+    "llm.createChatStream": async ({ options, tools, maxRounds, cache, take }, session, call) => {
+      const settings = { runTool: runnerOf(session, tools), maxRounds, cache };
+      await sendStream(call, await llmOf(session).createChatStream(options, settings), take);
+    },
   },
 });
 
@@ -91,6 +99,21 @@ function contextOf(session: Session, call: Call, { secrets, logger, ...rest }: R
     secretProvider: secrets === true ? secretProvider(session) : undefined,
     logger: logger === true ? eventLogger(call) : undefined,
   };
+}
+
+const chats = new WeakMap<Session, LLM>();
+
+function llmOf(session: Session): LLM {
+  const llm = chats.get(session) ?? createLLM();
+  chats.set(session, llm);
+  return llm;
+}
+
+function runnerOf(session: Session, tools: unknown): ToolRunner | undefined {
+  if (tools === "fake") return toolRunner(session);
+  // Nobody has given the model any permission.
+  if (tools === "registry") return (name, input) => toolsOf(session).execute(name, input, { cwd: workspaceOf(session) });
+  return undefined;
 }
 
 const locks = new WeakMap<Session, Map<string, () => void>>();
