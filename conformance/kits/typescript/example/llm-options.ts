@@ -2,7 +2,7 @@
 
 import { invalid, type Detail } from "./errors.ts";
 import type { ChatOptions } from "./llm.ts";
-import { faultsOf } from "./schema-check.ts";
+import { faultsOf } from "./schema-validate.ts";
 import { schemaFaults } from "./schema.ts";
 
 /** Members that are not listed may be there: providers have options of their own. */

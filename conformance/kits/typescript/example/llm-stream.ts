@@ -6,7 +6,7 @@
 import { invalid, typedError, type TypedError } from "./errors.ts";
 import { Deadline } from "./llm-deadline.ts";
 import type { ChatMessage, ChatOptions, StreamEvent, ToolRunner, Usage } from "./llm.ts";
-import { faultsOf } from "./schema-check.ts";
+import { faultsOf } from "./schema-validate.ts";
 import { asToolError } from "./tools-runtime.ts";
 import { canonicalJSONStringify } from "./utils.ts";
 
@@ -97,7 +97,7 @@ async function resultOf({ toolName, arguments: input }: ToolCall, { schemas, run
   if (!schema) {
     return failure(invalid(`there is no tool \`${toolName}\``, [{ field: "toolName", reason: "is no tool of this chat", received: toolName }]));
   }
-  const faults = faultsOf(schema, input, "arguments");
+  const faults = faultsOf(schema, input);
   if (faults.length > 0) return failure(invalid(`the arguments are not as \`${toolName}\` wants them`, faults));
   if (!runTool) return failure(typedError("EPERMISSION", "there is nobody to run tools", { resource: toolName, operation: "execute" }));
   try {

@@ -1,7 +1,7 @@
 /** `sage.tools`: what a tool is, and the registry that knows them by name. */
 
 import { invalid, type Detail } from "./errors.ts";
-import { checkSchema, validated } from "./schema-check.ts";
+import { checkSchema, validated } from "./schema-validate.ts";
 import { schemaFaults } from "./schema.ts";
 import type { SecretProvider } from "./utils.ts";
 
