@@ -6,8 +6,10 @@ import { accessSync, constants as files, statSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { invalid, isRecord, typedError, type TypedError } from "./errors.ts";
 import { Leash } from "./tools-leash.ts";
+import { CUT } from "./tools-secrets.ts";
 import { defineTool, type Tool, type ToolContext } from "./tools.ts";
 
 /** Of each stream; what is beyond is read and thrown away, so that the program does not stall. */
@@ -15,8 +17,9 @@ const MOST_OUTPUT = 1024 * 1024;
 const DEFAULT_PATH = "/usr/bin:/bin";
 /** The longest wait that a timer of Node knows. */
 const LONGEST_TIMER = 2 ** 31 - 1;
-/** For output that somebody holds open who could not be found. */
-const CLOSING_MS = 1000;
+/** For output that somebody holds open who could not be found. Many short waits: a long one could be over before a busy process reads. */
+const CLOSING_WAITS = 20;
+const CLOSING_MS = 50;
 
 interface Command {
   command: string;
@@ -60,7 +63,8 @@ async function run(program: string, command: string, args: string[], timeoutMs: 
     const child = await start(program, command, args, leash, ctx);
     leash.hold(child.pid ?? 0);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-    const closed = once(child, "close");
+    let isClosed = false;
+    const closed = once(child, "close").then(() => (isClosed = true));
     const timedOut = new Promise<"timed out">((resolve) => {
       if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER), "timed out");
     });
@@ -68,7 +72,7 @@ async function run(program: string, command: string, args: string[], timeoutMs: 
     const end = await Promise.race([exited, timedOut]);
     // Also when the program ended by itself: what it left in the background would write to files of later calls.
     await leash.pull();
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSING_MS).unref())]);
+    for (let waits = 0; !isClosed && waits < CLOSING_WAITS; waits++) await Promise.race([closed, pause(CLOSING_MS)]);
     child.stdout?.destroy();
     child.stderr?.destroy();
     if (end === "timed out") throw timeout(command, timeoutMs ?? 0, performance.now() - startedAt);
@@ -127,7 +131,7 @@ function collect(stream: Readable | null): () => string {
     const isCut = size > kept;
     // A character that the limit cut in two is left out; what is no UTF-8 becomes replacement characters.
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(chunks), { stream: isCut });
-    return isCut ? `${text}\n[truncated: ${size - kept} bytes more]` : text;
+    return isCut ? `${text}${CUT}${size - kept} bytes more]` : text;
   };
 }
 

@@ -27,6 +27,7 @@ export class Leash {
   readonly descriptor: number;
   readonly #link: string;
   #leader = 0;
+  #since = 0;
 
   constructor() {
     const path = join(tmpdir(), `sage-leash-${randomUUID()}`);
@@ -38,13 +39,15 @@ export class Leash {
   /** The program's process, the first of its session. */
   hold(leader: number): void {
     this.#leader = leader;
+    this.#since = processAt(leader)?.started ?? 0;
     held.add(this);
   }
 
   /** Kills what is left, and resolves when it is gone. */
   async pull(): Promise<void> {
     // Again and again: while some were killed, others may have been born.
-    for (const end = performance.now() + PATIENCE_MS; this.kill() > 0 && performance.now() < end; ) await pause(1);
+    const end = performance.now() + PATIENCE_MS;
+    for (let wait = 1; this.kill() > 0 && performance.now() < end; wait = Math.min(2 * wait, 50)) await pause(wait);
   }
 
   /** How many there were. */
@@ -66,7 +69,8 @@ export class Leash {
   }
 
   #find(): number[] {
-    const all = processes();
+    // Who was there before is none of them.
+    const all = processes().filter(({ started }) => started >= this.#since);
     const found = new Set<number>();
     for (const { pid, session, group } of all) {
       if (session === this.#leader || group === this.#leader || this.#isHeldBy(pid)) found.add(pid);
@@ -93,24 +97,33 @@ interface Process {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
+  /** In ticks since boot. */
+  readonly started: number;
 }
 
-/** All processes but this one and those that have ended and were not asked for yet. */
+/** All processes but this one. */
 function processes(): Process[] {
   const found: Process[] = [];
   for (const name of readdirSync("/proc")) {
     const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid) continue;
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-      // The command's name stands in parentheses and may hold any character, parentheses too.
-      const [state, parent, group, session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (state !== "Z" && state !== "X") found.push({ pid, parent: Number(parent), group: Number(group), session: Number(session) });
-    } catch {
-      // Gone meanwhile.
-    }
+    const one = Number.isInteger(pid) && pid !== process.pid ? processAt(pid) : undefined;
+    if (one && !one.hasEnded) found.push(one);
   }
   return found;
+}
+
+function processAt(pid: number): (Process & { readonly hasEnded: boolean }) | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
+  // The command's name stands in parentheses and may hold any character, parentheses too.
+  const [state = "", ...numbers] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [parent = 0, group = 0, session = 0] = numbers.map(Number);
+  // A zombie has ended, and only waits for its parent to ask.
+  return { pid, parent, group, session, started: Number(numbers[18]), hasEnded: /[ZX]/.test(state) };
 }
 
 function linkAt(path: string): string | undefined {

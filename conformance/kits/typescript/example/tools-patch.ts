@@ -34,18 +34,19 @@ export class PatchError extends Error {
 }
 
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
-/** What stands around the hunks and says nothing that matters here; the names of files among it. */
-const AROUND = /^(diff |index |old mode |new mode |new file mode |deleted file mode |similarity |dissimilarity |rename |copy |Index: |=+\r?$|\r?$)/;
+/** What would belong to a hunk, or to another file's patch. */
+const PATCHLIKE = /^([ +\\@]|-(?!- ?\r?$)|diff |Index: )/;
 
 export function parsePatch(text: string): Patch {
   const lines = new Lines(text);
   const { from, to } = parseHeader(lines);
   const hunks: Hunk[] = [];
   while (HUNK.test(lines.peek() ?? "")) hunks.push(parseHunk(lines));
-  if (hunks.length === 0) throw new PatchError(lines.peek() === undefined ? "it has no hunks" : lines.strange());
-  while (/^\r?$/.test(lines.peek() ?? "-")) lines.take();
+  if (hunks.length === 0) throw new PatchError("it has no hunks");
+  if (hunks.every((hunk) => hunk.lines.every(({ sign }) => sign === " "))) throw new PatchError("it changes nothing");
   if (/^(diff |--- |Index: )/.test(lines.peek() ?? "")) throw new PatchError("it is for more than one file");
-  if (lines.peek() !== undefined) throw new PatchError(lines.strange());
+  // A mail may end with a signature; what looks like lines of a hunk that has enough of them is a mistake.
+  for (; lines.peek() !== undefined; lines.take()) if (PATCHLIKE.test(lines.peek() ?? "")) throw new PatchError(lines.strange());
   const [makes, deletes] = [from === "/dev/null", to === "/dev/null"];
   if (makes && deletes) throw new PatchError("it makes and deletes the file at once");
   if (makes && hunks.some((hunk) => hunk.lines.some(({ sign }) => sign !== "+"))) throw new PatchError("a new file has no old lines");
@@ -62,7 +63,7 @@ export function applyPatch(before: string, { hunks }: Patch): { after: string; h
   let moved = 0;
   for (const [index, hunk] of hunks.entries()) {
     const wanted = hunk.lines.filter(({ sign }) => sign !== "+").map((line) => line.text);
-    const at = find(old, wanted, hunk.at + moved, done);
+    const at = find(old, hunk, wanted, hunk.at + moved, done);
     if (at === undefined) throw new PatchError(`hunk ${index + 1} does not fit`, true);
     moved = at - hunk.at;
     parts.push(...old.slice(done, at), ...hunk.lines.filter(({ sign }) => sign !== "-").map((line) => line.text));
@@ -93,10 +94,16 @@ export function writePatch(file: string, { makes, deletes }: Patch, hunks: reado
 const range = (at: number, count: number): string => `${count === 0 ? at : at + 1},${count}`;
 
 /** The nearest place to `guess` where the wanted lines stand, not before `from`. */
-function find(old: readonly string[], wanted: readonly string[], guess: number, from: number): number | undefined {
+function find(old: readonly string[], hunk: Hunk, wanted: readonly string[], guess: number, from: number): number | undefined {
   const fits = (at: number) => at >= from && at + wanted.length <= old.length && wanted.every((line, index) => old[at + index] === line);
+  const only = (at: number) => (fits(at) ? at : undefined);
   // Lines that are only added fit anywhere, so the patch's word is all there is.
-  if (wanted.length === 0) return fits(guess) ? guess : undefined;
+  if (wanted.length === 0) return only(guess);
+  const before = hunk.lines.findIndex(({ sign }) => sign !== " ");
+  const behind = hunk.lines.length - 1 - hunk.lines.findLastIndex(({ sign }) => sign !== " ");
+  // Context is missing on one side where the file begins or ends, and there the hunk must stay.
+  if (hunk.at === 0 && before < behind) return only(0);
+  if (behind === 0 && before > 0) return only(old.length - wanted.length);
   for (let distance = 0; distance <= Math.max(old.length, guess); distance++) {
     if (fits(guess + distance)) return guess + distance;
     if (fits(guess - distance)) return guess - distance;
@@ -104,11 +111,9 @@ function find(old: readonly string[], wanted: readonly string[], guess: number, 
   return undefined;
 }
 
+/** The names of the files, if there are any. What stands before, as in a mail, or as git writes it, says nothing that matters here. */
 function parseHeader(lines: Lines): { from?: string; to?: string } {
-  const skip = () => {
-    while (AROUND.test(lines.peek() ?? "-") && lines.peek() !== undefined) lines.take();
-  };
-  skip();
+  while (lines.peek() !== undefined && !/^(--- |@@ )/.test(lines.peek() ?? "")) lines.take();
   if (!lines.peek()?.startsWith("--- ")) return {};
   const from = fileName(lines.take());
   if (!lines.peek()?.startsWith("+++ ")) throw new PatchError(lines.strange());

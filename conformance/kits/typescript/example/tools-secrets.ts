@@ -36,25 +36,61 @@ async function fetchSecret(name: string, provider: SecretProvider): Promise<stri
   throw typedError("ESECRET_NOT_FOUND", `the secret \`${name}\` could not be had`, { resource: name, operation: "read" }, cause);
 }
 
-/** Replaces every secret in every string, keys of objects too. Also where a secret is written as JSON writes it. */
+/** With this begins the mark where a text was cut. Half a secret may stand before it. */
+export const CUT = "\n[truncated: ";
+
+/** What must not be told, and the secret's name. */
+type Forms = ReadonlyMap<string, string>;
+
+/**
+ * Replaces every secret in every string, keys of objects too. Also where one is written as JSON writes it, where a line of it
+ * stands alone, and where its beginning is all that a cut has left.
+ */
 export function redactorOf(secrets: Secrets): <T>(value: T) => T {
-  const marks = new Map<string, string>();
+  const forms = new Map<string, string>();
   for (const [name, secret] of secrets) {
-    if (secret === "") continue;
-    for (const form of [secret, JSON.stringify(secret).slice(1, -1)]) marks.set(form, `[SECRET:${name}]`);
+    const lines = secret.split(/\r?\n/).filter((line) => line.length >= SHORTEST_LINE);
+    for (const form of [secret, JSON.stringify(secret).slice(1, -1), ...lines]) if (form !== "") forms.set(form, name);
   }
-  if (marks.size === 0) return (value) => value;
-  // The longest first: one secret may begin with another.
-  const forms = [...marks.keys()].sort((one, other) => other.length - one.length);
-  const found = new RegExp(forms.map(escaped).join("|"), "g");
-  const isClean = (text: string) => !forms.some((form) => text.includes(form));
-  const redact = (text: string) => {
-    if (isClean(text)) return text;
-    const redacted = text.replace(found, (form) => marks.get(form) ?? "");
-    // A mark, or what it stands between, may spell a secret again. Then nothing of the text is told.
-    return [redacted, "[redacted]", "***"].find(isClean) ?? "";
-  };
+  if (forms.size === 0) return (value) => value;
+  const redact = (text: string) => redactText(text, forms);
   return (value) => mapStrings(value, redact, redact) as typeof value;
+}
+
+/** A shorter line of a key file says nothing, and may stand anywhere. */
+const SHORTEST_LINE = 4;
+
+function redactText(text: string, forms: Forms): string {
+  const isClean = (candidate: string) => ![...forms.keys()].some((form) => candidate.includes(form));
+  const ranges = rangesOf(text, forms);
+  if (ranges.length === 0) return text;
+  let redacted = "";
+  let done = 0;
+  for (const { from, to, name } of ranges) {
+    // Where secrets overlap, one mark stands for all of them.
+    if (from >= done) redacted += `${text.slice(done, from)}[SECRET:${name}]`;
+    done = Math.max(done, to);
+  }
+  redacted += text.slice(done);
+  // A mark, or what it stands between, may spell a secret again. Then nothing of the text is told.
+  return [redacted, "[redacted]", "***"].find(isClean) ?? "";
+}
+
+/** Where secrets stand, in the order of their beginnings, the longest first. */
+function rangesOf(text: string, forms: Forms): { from: number; to: number; name: string }[] {
+  const ranges: { from: number; to: number; name: string }[] = [];
+  const cut = text.lastIndexOf(CUT);
+  for (const [form, name] of forms) {
+    for (let from = text.indexOf(form); from !== -1; from = text.indexOf(form, from + 1)) {
+      ranges.push({ from, to: from + form.length, name });
+    }
+    for (let length = Math.min(form.length - 1, cut); length > 0; length--) {
+      if (!text.startsWith(form.slice(0, length), cut - length)) continue;
+      ranges.push({ from: cut - length, to: cut, name });
+      break;
+    }
+  }
+  return ranges.sort((one, other) => one.from - other.from || other.to - one.to);
 }
 
 /** The value with each string in it changed. Not by assignment: a key may be `__proto__`. */
@@ -64,5 +100,3 @@ function mapStrings(value: unknown, change: (text: string) => string, changeKey 
   if (!isRecord(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [changeKey(key), mapStrings(member, change, changeKey)]));
 }
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
