@@ -1,8 +1,11 @@
 /** A provider's answer as items of the contract, whatever kind of answer it is, and its release, whatever ends it. */
 
+import { setTimeout as pause } from "node:timers/promises";
 import { isRecord, typedError, type TypedError } from "./errors.ts";
 import type { Deadline } from "./llm-deadline.ts";
 import type { ChatOptions, LLMProvider, StreamEvent } from "./llm.ts";
+
+const MOMENT_MS = 50;
 
 /** The items up to and with the one `end`. `EIO` for what is no item, and for a stream that is cut before its end. */
 export async function* openRound(provider: LLMProvider, options: ChatOptions, deadline: Deadline): AsyncGenerator<StreamEvent, void> {
@@ -57,8 +60,8 @@ async function opened(provider: LLMProvider, options: ChatOptions, deadline: Dea
   try {
     return await deadline.keep<unknown>(answer, "chat");
   } catch (error) {
-    // A stream that comes when nobody waits for it any more is not left open.
-    if (error === deadline.error) answer.then(releaseLate, () => {});
+    // A stream that comes when nobody waits for it any more is not left open. It may be on its way, so there is a moment for it.
+    if (error === deadline.error) await Promise.race([answer.then(releaseLate, () => {}), pause(MOMENT_MS)]);
     throw error;
   }
 }
