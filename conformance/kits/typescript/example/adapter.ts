@@ -1,16 +1,21 @@
 /** The worked example behind the subject protocol. All that is particular to Proofmark is in this file. */
 
-import { flattenError, serve, type Session } from "../proofmark.mjs";
+import { flattenError, serve, type Call, type Session } from "../proofmark.mjs";
+import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
 import { chroniclesIn, type Chronicles } from "./chronicle.ts";
 import { invalid, typedError } from "./errors.ts";
-import { canonicalJSONStringify, err, sha256, type SecretProvider } from "./utils.ts";
+import { createLLM, type LLM, type ToolRunner } from "./llm.ts";
+import { toolRuntime, type Execute } from "./tools-runtime.ts";
+import { standardRegistry } from "./tools-standard.ts";
+import { defineTool, type ToolContext, type ToolRegistry } from "./tools.ts";
+import { canonicalJSONStringify, err, sha256 } from "./utils.ts";
 
 serve({
   name: "sage-typescript",
   version: "0.1.0",
   language: "typescript",
-  contracts: ["sage.utils", "sage.errors", "sage.chronicle"],
-  hooks: ["chronicle.lock"],
+  contracts: ["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
+  hooks: ["chronicle.lock", "llm.cache", "llm.registry"],
   operations: {
     "utils.canonicalJSONStringify": (args) => canonicalJSONStringify("json" in args ? parse(args.json) : args.value),
     "utils.sha256": ({ text, hex }) => sha256(hex === undefined ? text : bytes(hex)),
@@ -18,7 +23,7 @@ serve({
     "utils.clock.now": (_, { clock }) => clock.now(),
     "utils.random.int": (_, { random }) => random.int(),
     "utils.random.float": (_, { random }) => random.float(),
-    "utils.secrets.get": ({ key }, session) => secretsOf(session).get(key),
+    "utils.secrets.get": ({ key }, session) => secretProvider(session).get(key),
 
     "errors.raise": ({ code, message, properties, cause }) => {
       throw typedError(code, message, properties, cause);
@@ -39,21 +44,76 @@ serve({
       held(session).get(path)?.();
       held(session).delete(path);
     },
+
+    "tools.register": ({ tool }, session) => {
+      const execute = scriptedExecute(session, tool.name);
+      toolsOf(session).registry.register(defineTool({ ...tool, execute }));
+    },
+    "tools.get": ({ name }, session) => {
+      const { validate, execute, ...known } = toolsOf(session).registry.get(name);
+      return known;
+    },
+    "tools.getToolSchemas": (_, session) => toolsOf(session).registry.getToolSchemas(),
+    "tools.validate": ({ name, input }, session) => toolsOf(session).registry.get(name).validate(input),
+    "tools.execute": ({ name, input, context }, session, call) =>
+      toolsOf(session).execute(name, input, contextOf(session, call, context ?? {})),
+
+    "llm.setProvider": ({ name }, session) => llmOf(session).setProvider(llmProvider(session, name)),
+    "llm.listModels": ({ providerName }, session) => llmOf(session).listModels(providerName),
+    "llm.createChatStream": async ({ options, tools, maxRounds, cache, take }, session, call) => {
+      const settings = { runTool: runnerOf(session, tools), maxRounds, cache };
+      await sendStream(call, await llmOf(session).createChatStream(options, settings), take);
+    },
   },
 });
 
-function secretsOf(session: Session): SecretProvider {
+function workspaceOf({ workspace }: Session): string {
+  if (workspace === undefined) throw new Error("the session has no workspace");
+  return workspace;
+}
+
+function chroniclesOf(session: Session): Chronicles {
+  return chroniclesIn(workspaceOf(session));
+}
+
+interface Tools {
+  readonly registry: ToolRegistry;
+  readonly execute: Execute;
+}
+
+const tools = new WeakMap<Session, Tools>();
+
+function toolsOf(session: Session): Tools {
+  const known = tools.get(session);
+  if (known) return known;
+  const registry = standardRegistry(graph(session));
+  const made = { registry, execute: toolRuntime(registry, session.clock) };
+  tools.set(session, made);
+  return made;
+}
+
+function contextOf(session: Session, call: Call, { secrets, logger, ...rest }: Record<string, unknown>): ToolContext {
   return {
-    async get(key) {
-      const secret = await session.fake("secrets").call<string | null>("get", { key });
-      return secret ?? undefined;
-    },
+    ...rest,
+    cwd: workspaceOf(session),
+    secretProvider: secrets === true ? secretProvider(session) : undefined,
+    logger: logger === true ? eventLogger(call) : undefined,
   };
 }
 
-function chroniclesOf({ workspace }: Session): Chronicles {
-  if (workspace === undefined) throw new Error("the session has no workspace");
-  return chroniclesIn(workspace);
+const chats = new WeakMap<Session, LLM>();
+
+function llmOf(session: Session): LLM {
+  const llm = chats.get(session) ?? createLLM();
+  chats.set(session, llm);
+  return llm;
+}
+
+function runnerOf(session: Session, tools: unknown): ToolRunner | undefined {
+  if (tools === "fake") return toolRunner(session);
+  // Nobody has given the model any permission.
+  if (tools === "registry") return (name, input) => toolsOf(session).execute(name, input, { cwd: workspaceOf(session) });
+  return undefined;
 }
 
 const locks = new WeakMap<Session, Map<string, () => void>>();

@@ -1,7 +1,8 @@
 // Checked by the compiler and never run: what a TypeScript author may write, and what must be an error.
 
 import { AdapterError, ContractError, flattenError, isContractError, NotScriptedError, serve } from "../proofmark.mjs";
-import type { Adapter, Handler, Operations, Session } from "../proofmark.mjs";
+import type { Adapter, Call, Handler, Operations, Session } from "../proofmark.mjs";
+import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
 
 const typed: Handler = ({ path, n }: { path: string; n?: number }, session: Session) => `${session.workspace}/${path}/${n}`;
 
@@ -35,6 +36,18 @@ const error: Error = new NotScriptedError("m");
 const isIt: boolean = isContractError(error) || error instanceof AdapterError;
 const flat: Record<string, unknown> = flattenError(error);
 export { flat, isIt };
+
+export async function collaborators(session: Session, call: Call): Promise<unknown[]> {
+  const secret: string | undefined = await secretProvider(session).get("KEY");
+  const rows: { name: string }[] = await graph(session).query<{ name: string }>("MATCH (n) RETURN n.name", { a: 1 }, "c1");
+  const logger: (entry: { msg: string }) => void = eventLogger(call);
+  const result: { ok: boolean } = await scriptedExecute(session, "Tool")({ a: 1 }, { logger });
+  const run: (name: string, input: unknown) => Promise<{ ok: boolean }> = toolRunner(session);
+  const answer = await llmProvider(session, "p").chat({ model: "m" });
+  if ("text" in answer) return [answer.text, secret, rows, result, run];
+  await sendStream(call, answer, 3);
+  return [await answer.next(), await answer.return()];
+}
 
 // @ts-expect-error a code is a string
 new ContractError(7, "m");

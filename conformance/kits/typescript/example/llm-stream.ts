@@ -1,0 +1,142 @@
+/**
+ * One chat: the provider's items are passed on as they come, tools are run where the model calls them, and the provider is asked
+ * again with their results. Nothing is pulled that nobody has asked for, and whoever drops the stream stops the provider.
+ */
+
+import { invalid, typedError, type TypedError } from "./errors.ts";
+import { Deadline } from "./llm-deadline.ts";
+import type { ChatMessage, ChatOptions, StreamEvent, ToolRunner, Usage } from "./llm.ts";
+import { faultsOf } from "./schema-validate.ts";
+import { asToolError } from "./tools-runtime.ts";
+import { canonicalJSONStringify } from "./utils.ts";
+
+/** One answer of the provider, item by item. */
+export type Ask = (options: ChatOptions, deadline: Deadline) => AsyncIterable<StreamEvent>;
+
+export interface Chat {
+  readonly ask: Ask;
+  readonly options: ChatOptions;
+  /** What arguments each tool takes. */
+  readonly schemas: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly runTool: ToolRunner | undefined;
+  readonly maxRounds: number;
+  readonly startedAt: number;
+}
+
+type ToolCall = Extract<StreamEvent, { type: "tool_call" }>;
+type ToolAnswer = Extract<StreamEvent, { type: "tool_result" }>;
+
+/** What one answer of the provider came to. */
+interface Round {
+  text: string;
+  usage: Usage | undefined;
+  /** By their ids, in their order. */
+  readonly calls: Map<string, { readonly call: ToolCall; answer: ToolAnswer | undefined }>;
+}
+
+export async function* chatStream(chat: Chat): AsyncGenerator<StreamEvent, void> {
+  const { options, maxRounds, runTool } = chat;
+  const deadline = new Deadline(chat.startedAt, options.timeoutMs);
+  const known = new Set<string>();
+  const usages: (Usage | undefined)[] = [];
+  let { messages } = options;
+  for (let rounds = 1; ; rounds++) {
+    const round: Round = { text: "", usage: undefined, calls: new Map() };
+    yield* playRound(chat, { ...options, messages }, deadline, known, round);
+    usages.push(round.usage);
+    if (round.calls.size === 0 || !runTool) break;
+    if (rounds === maxRounds) throw tooManyRounds(maxRounds);
+    messages = [...messages, ...asMessages(round)];
+  }
+  const usage = sum(usages);
+  yield usage ? { type: "end", usage } : { type: "end" };
+}
+
+/** All items of one answer but its `end`. Each call has its result when this is over. */
+async function* playRound(
+  chat: Chat,
+  options: ChatOptions,
+  deadline: Deadline,
+  known: Set<string>,
+  round: Round,
+): AsyncGenerator<StreamEvent, void> {
+  for await (const event of chat.ask(options, deadline)) {
+    if (event.type === "end") round.usage = event.usage;
+    else if (event.type === "text") {
+      round.text += event.value;
+      yield event;
+    } else if (event.type === "tool_result") {
+      // The provider ran the tool itself.
+      const open = round.calls.get(event.callId);
+      if (!open) throw unpaired(event.callId, "is the result of no call");
+      if (open.answer) throw unpaired(event.callId, "has a result already");
+      open.answer = event;
+      yield event;
+    } else {
+      if (known.has(event.callId)) throw unpaired(event.callId, "was used before");
+      known.add(event.callId);
+      const made: { call: ToolCall; answer: ToolAnswer | undefined } = { call: event, answer: undefined };
+      round.calls.set(event.callId, made);
+      yield event;
+      if (chat.runTool) yield (made.answer = await answerTo(event, chat, deadline));
+    }
+  }
+  // With nobody to run tools, the provider had its chance.
+  for (const made of round.calls.values()) {
+    if (!made.answer) yield (made.answer = await answerTo(made.call, chat, deadline));
+  }
+}
+
+async function answerTo(call: ToolCall, chat: Chat, deadline: Deadline): Promise<ToolAnswer> {
+  return { type: "tool_result", callId: call.callId, result: await resultOf(call, chat, deadline) };
+}
+
+/** What the tool answers; or why it was not run, or failed, in a tool's own form. */
+async function resultOf({ toolName, arguments: input }: ToolCall, { schemas, runTool }: Chat, deadline: Deadline): Promise<unknown> {
+  const schema = schemas.get(toolName);
+  if (!schema) {
+    return failure(invalid(`there is no tool \`${toolName}\``, [{ field: "toolName", reason: "is no tool of this chat", received: toolName }]));
+  }
+  const faults = faultsOf(schema, input);
+  if (faults.length > 0) return failure(invalid(`the arguments are not as \`${toolName}\` wants them`, faults));
+  if (!runTool) return failure(typedError("EPERMISSION", "there is nobody to run tools", { resource: toolName, operation: "execute" }));
+  try {
+    return await deadline.keep(Promise.resolve().then(() => runTool(toolName, input)), "execute");
+  } catch (error) {
+    if (error === deadline.error) throw error;
+    return failure(error);
+  }
+}
+
+const failure = (error: unknown) => ({ ok: false, error: asToolError(error) });
+
+/** What the model said and what came of it, as the provider is told in the next round. */
+function asMessages({ text, calls }: Round): ChatMessage[] {
+  const answers = [...calls].map(([callId, { answer }]): ChatMessage => {
+    return { role: "tool", tool_call_id: callId, content: canonicalJSONStringify(answer?.result ?? null) };
+  });
+  return [{ role: "assistant", content: text }, ...answers];
+}
+
+/** Known only if it is known of every round. */
+function sum(usages: readonly (Usage | undefined)[]): Usage | undefined {
+  const total = { prompt: 0, completion: 0 };
+  for (const usage of usages) {
+    if (!usage) return undefined;
+    total.prompt += usage.prompt;
+    total.completion += usage.completion;
+  }
+  return total;
+}
+
+function unpaired(callId: string, reason: string): TypedError {
+  return invalid(`the provider's calls and results do not pair: \`${callId}\` ${reason}`, [{ field: "callId", reason, received: callId }]);
+}
+
+function tooManyRounds(maxRounds: number): TypedError {
+  return typedError("EHALT", `the model still calls tools after ${maxRounds} rounds`, {
+    invariant: "a chat ends within its rounds",
+    expected: `no tool calls in round ${maxRounds}`,
+    actual: "tool calls",
+  });
+}

@@ -1,0 +1,250 @@
+/**
+ * Holds a value against a JSON Schema and names every fault with its field.
+ *
+ * Extra properties are rejected by default, at every level: a schema that speaks of an object's properties and not of others
+ * allows no others, as if it said `"unevaluatedProperties": false`. Schemas that are parts of one (`allOf`, `$ref`, …) speak of the
+ * same object together, so it is their sum that is closed. `not` and `if` ask questions and close nothing.
+ */
+
+import { invalid, isRecord, type Detail } from "./errors.ts";
+import { inPlace, isList, pattern, referred, schemaFaults, type Schema } from "./schema.ts";
+
+/** The value, if the schema allows it; else throws `EVALIDATION`. */
+export function validated(schema: Schema, value: unknown, what = "input"): unknown {
+  const faults = faultsOf(schema, value, what);
+  if (faults.length > 0) throw invalid(`the ${what} is not as the schema wants it: ${faults[0]?.field} ${faults[0]?.reason}`, faults);
+  return value;
+}
+
+/** Throws `EVALIDATION` for a schema that is wrong, or beyond what is understood here. */
+export function checkSchema(schema: unknown, field: string): asserts schema is Record<string, unknown> {
+  const details = schemaFaults(schema).map((reason): Detail => ({ field, reason, expected: "a JSON Schema" }));
+  if (details.length > 0) throw invalid(`the schema cannot be used: ${details[0]?.reason}`, details);
+}
+
+export function faultsOf(schema: Schema, value: unknown, what = "input"): Detail[] {
+  return new Checker(isRecord(schema) ? schema : {}, what).check(schema, value, [], true).faults;
+}
+
+type Path = readonly (string | number)[];
+
+interface Findings {
+  readonly faults: Detail[];
+  /** Properties, or indices, that some schema spoke of. */
+  readonly seen: Set<string>;
+}
+
+class Checker {
+  readonly #root: Readonly<Record<string, unknown>>;
+  readonly #what: string;
+
+  constructor(root: Readonly<Record<string, unknown>>, what: string) {
+    this.#root = root;
+    this.#what = what;
+  }
+
+  /** Holds a value against the schema of its place. `isStrict`: extra properties are rejected. */
+  check(schema: unknown, value: unknown, path: Path, isStrict: boolean): Findings {
+    const findings = this.#apply(schema, value, path, isStrict);
+    if (isStrict && isRecord(value) && this.#isAboutProperties(schema)) {
+      for (const key of Object.keys(value)) {
+        if (!findings.seen.has(key)) this.#fault(findings, [...path, key], "is not allowed", value[key]);
+      }
+    }
+    return findings;
+  }
+
+  /** The same without a last word on extra properties: for schemas that are only a part of what is said about the value. */
+  #apply(schema: unknown, value: unknown, path: Path, isStrict: boolean): Findings {
+    const findings: Findings = { faults: [], seen: new Set() };
+    if (schema === false) this.#fault(findings, path, "is not allowed", value);
+    if (!isRecord(schema)) return findings;
+    this.#checkValue(findings, schema, value, path);
+    if (typeof value === "string") this.#checkText(findings, schema, value, path);
+    if (typeof value === "number") this.#checkNumber(findings, schema, value, path);
+    this.#checkParts(findings, schema, value, path, isStrict);
+    if (isList(value)) this.#checkItems(findings, schema, value, path, isStrict);
+    if (isRecord(value)) this.#checkProperties(findings, schema, value, path, isStrict);
+    return findings;
+  }
+
+  #checkValue(findings: Findings, schema: Readonly<Record<string, unknown>>, value: unknown, path: Path): void {
+    const { type, enum: options } = schema;
+    if (type !== undefined) {
+      const types = isList(type) ? type : [type];
+      if (!types.some((name) => isOfType(name, value))) {
+        this.#fault(findings, path, `must be of the type ${types.join(" or ")}`, value, type);
+      }
+    }
+    if (isList(options) && !options.some((option) => isEqual(option, value))) {
+      this.#fault(findings, path, "must be one of the values that are listed", value, options);
+    }
+    if ("const" in schema && !isEqual(schema["const"], value)) {
+      this.#fault(findings, path, "must be the one value that there is", value, schema["const"]);
+    }
+  }
+
+  #checkText(findings: Findings, schema: Readonly<Record<string, unknown>>, text: string, path: Path): void {
+    // Characters, not UTF-16 units.
+    const length = Array.from(text).length;
+    this.#checkCount(findings, schema, "Length", length, "characters", path);
+    if (typeof schema["pattern"] === "string" && !pattern(schema["pattern"]).test(text)) {
+      this.#fault(findings, path, `must match \`${schema["pattern"]}\``, text, schema["pattern"]);
+    }
+  }
+
+  #checkNumber(findings: Findings, schema: Readonly<Record<string, unknown>>, number: number, path: Path): void {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+    const fault = (reason: string, expected: unknown) => this.#fault(findings, path, reason, number, expected);
+    if (typeof minimum === "number" && number < minimum) fault(`must be at least ${minimum}`, minimum);
+    if (typeof maximum === "number" && number > maximum) fault(`must be at most ${maximum}`, maximum);
+    if (typeof exclusiveMinimum === "number" && number <= exclusiveMinimum) fault(`must be above ${exclusiveMinimum}`, exclusiveMinimum);
+    if (typeof exclusiveMaximum === "number" && number >= exclusiveMaximum) fault(`must be below ${exclusiveMaximum}`, exclusiveMaximum);
+    if (typeof multipleOf === "number" && !isMultiple(number, multipleOf)) fault(`must be a multiple of ${multipleOf}`, multipleOf);
+  }
+
+  #checkParts(findings: Findings, schema: Readonly<Record<string, unknown>>, value: unknown, path: Path, isStrict: boolean): void {
+    const part = (given: unknown, strict = isStrict) => this.#apply(given, value, path, strict);
+    if (typeof schema["$ref"] === "string") merge(findings, part(referred(this.#root, schema["$ref"])));
+    for (const one of listOf(schema["allOf"])) merge(findings, part(one));
+    for (const keyword of ["anyOf", "oneOf"]) {
+      if (!isList(schema[keyword])) continue;
+      const outcomes = schema[keyword].map((one) => part(one));
+      const fitting = outcomes.filter(({ faults }) => faults.length === 0);
+      // Of alternatives that all fail, what they speak of is not extra as well: one fault is told, not two.
+      for (const { seen } of fitting.length > 0 ? fitting : outcomes) merge(findings, { faults: [], seen });
+      if (fitting.length === 0) this.#fault(findings, path, "fits none of the alternatives", value, schema[keyword]);
+      else if (keyword === "oneOf" && fitting.length > 1) this.#fault(findings, path, "fits more than one alternative", value, schema[keyword]);
+    }
+    if ("not" in schema && part(schema["not"], false).faults.length === 0) {
+      this.#fault(findings, path, "is what must not be", value, { not: schema["not"] });
+    }
+    if ("if" in schema) {
+      const condition = part(schema["if"], false);
+      const holds = condition.faults.length === 0;
+      if (holds) merge(findings, condition);
+      const branch = holds ? "then" : "else";
+      if (branch in schema) merge(findings, part(schema[branch]));
+    }
+    if (isRecord(value) && isRecord(schema["dependentSchemas"])) {
+      for (const [key, dependent] of Object.entries(schema["dependentSchemas"])) {
+        if (Object.hasOwn(value, key)) merge(findings, part(dependent));
+      }
+    }
+  }
+
+  #checkItems(findings: Findings, schema: Readonly<Record<string, unknown>>, list: readonly unknown[], path: Path, isStrict: boolean): void {
+    this.#checkCount(findings, schema, "Items", list.length, "items", path);
+    if (schema["uniqueItems"] === true && list.some((item, index) => list.slice(0, index).some((other) => isEqual(item, other)))) {
+      this.#fault(findings, path, "must not hold the same item twice", list);
+    }
+    const first = listOf(schema["prefixItems"]);
+    const holds = (item: unknown, index: number, one: unknown) => {
+      findings.seen.add(String(index));
+      findings.faults.push(...this.check(one, item, [...path, index], isStrict).faults);
+    };
+    list.forEach((item, index) => {
+      if (index < first.length) holds(item, index, first[index]);
+      else if ("items" in schema) holds(item, index, schema["items"]);
+    });
+    if ("contains" in schema) {
+      const fitting = [...list.keys()].filter((index) => this.check(schema["contains"], list[index], path, isStrict).faults.length === 0);
+      fitting.forEach((index) => findings.seen.add(String(index)));
+      const [least, most] = [schema["minContains"] ?? 1, schema["maxContains"] ?? Infinity];
+      if (fitting.length < Number(least)) this.#fault(findings, path, `must hold at least ${least} items that fit`, list, schema["contains"]);
+      if (fitting.length > Number(most)) this.#fault(findings, path, `must hold at most ${most} items that fit`, list, schema["contains"]);
+    }
+    if ("unevaluatedItems" in schema) {
+      list.forEach((item, index) => findings.seen.has(String(index)) || holds(item, index, schema["unevaluatedItems"]));
+    }
+  }
+
+  #checkProperties(
+    findings: Findings,
+    schema: Readonly<Record<string, unknown>>,
+    object: Readonly<Record<string, unknown>>,
+    path: Path,
+    isStrict: boolean,
+  ): void {
+    this.#checkCount(findings, schema, "Properties", Object.keys(object).length, "properties", path);
+    const named = recordOf(schema["properties"]);
+    const patterns = Object.entries(recordOf(schema["patternProperties"])).map(([text, one]) => [pattern(text), one] as const);
+    const missing = (key: unknown, why: string) => {
+      if (!Object.hasOwn(object, String(key))) this.#fault(findings, [...path, String(key)], why);
+    };
+    for (const key of listOf(schema["required"])) missing(key, "is required");
+    for (const [key, others] of Object.entries(recordOf(schema["dependentRequired"]))) {
+      if (Object.hasOwn(object, key)) for (const other of listOf(others)) missing(other, `is required beside \`${key}\``);
+    }
+    for (const [key, value] of Object.entries(object)) {
+      const schemas = patterns.filter(([text]) => text.test(key)).map(([, one]) => one);
+      if (Object.hasOwn(named, key)) schemas.push(named[key]);
+      if (schemas.length === 0 && "additionalProperties" in schema) schemas.push(schema["additionalProperties"]);
+      if (schemas.length === 0 && "unevaluatedProperties" in schema && !findings.seen.has(key)) schemas.push(schema["unevaluatedProperties"]);
+      if (schemas.length > 0) findings.seen.add(key);
+      for (const one of schemas) findings.faults.push(...this.check(one, value, [...path, key], isStrict).faults);
+      if ("propertyNames" in schema && this.check(schema["propertyNames"], key, path, isStrict).faults.length > 0) {
+        this.#fault(findings, [...path, key], "is a name that is not allowed", key, schema["propertyNames"]);
+      }
+    }
+  }
+
+  #checkCount(findings: Findings, schema: Readonly<Record<string, unknown>>, of: string, count: number, what: string, path: Path): void {
+    const [least, most] = [schema[`min${of}`], schema[`max${of}`]];
+    if (typeof least === "number" && count < least) this.#fault(findings, path, `must have at least ${least} ${what}`, count, least);
+    if (typeof most === "number" && count > most) this.#fault(findings, path, `must have at most ${most} ${what}`, count, most);
+  }
+
+  #isAboutProperties(schema: unknown): boolean {
+    if (!isRecord(schema)) return false;
+    const types = isList(schema["type"]) ? schema["type"] : [schema["type"]];
+    if (types.includes("object") || "properties" in schema || "patternProperties" in schema) return true;
+    return inPlace(this.#root, schema).some((part) => part !== schema["not"] && part !== schema["if"] && this.#isAboutProperties(part));
+  }
+
+  #fault(findings: Findings, path: Path, reason: string, received?: unknown, expected?: unknown): void {
+    const field = path.length === 0 ? this.#what : path.join(".");
+    findings.faults.push({
+      field,
+      reason,
+      ...(isShort(received) ? { received } : {}),
+      ...(isShort(expected) ? { expected } : {}),
+    });
+  }
+}
+
+/** What is large, the caller and the author of the schema have already. */
+function isShort(value: unknown): boolean {
+  if (isList(value)) return value.every((item) => typeof item !== "object");
+  return value !== undefined && (typeof value !== "object" || value === null);
+}
+
+function merge(into: Findings, { faults, seen }: Findings): void {
+  into.faults.push(...faults);
+  for (const key of seen) into.seen.add(key);
+}
+
+function isOfType(type: unknown, value: unknown): boolean {
+  if (type === "null") return value === null;
+  if (type === "array") return isList(value);
+  if (type === "object") return isRecord(value);
+  if (type === "integer") return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function isMultiple(number: number, of: number): boolean {
+  const quotient = number / of;
+  // 0.3 is a multiple of 0.1, whatever a double makes of it.
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient)) || !Number.isFinite(quotient);
+}
+
+/** Equality as JSON has it: the order of members does not count. */
+function isEqual(one: unknown, other: unknown): boolean {
+  if (isList(one) && isList(other)) return one.length === other.length && one.every((item, index) => isEqual(item, other[index]));
+  if (!isRecord(one) || !isRecord(other)) return one === other;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]));
+}
+
+const listOf = (value: unknown): readonly unknown[] => (isList(value) ? value : []);
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});

@@ -1,0 +1,158 @@
+/** The standard tool Bash: runs a program and leaves nothing of it behind. There is no shell unless one is asked for. */
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants as files, statSync } from "node:fs";
+import { constants } from "node:os";
+import { resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { invalid, isRecord, typedError, type TypedError } from "./errors.ts";
+import { Leash } from "./tools-leash.ts";
+import { CUT } from "./tools-secrets.ts";
+import { defineTool, type Tool, type ToolContext } from "./tools.ts";
+
+/** Of each stream; what is beyond is read and thrown away, so that the program does not stall. */
+const MOST_OUTPUT = 1024 * 1024;
+const DEFAULT_PATH = "/usr/bin:/bin";
+/** The longest wait that a timer of Node knows. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+/** For output that somebody holds open who could not be found. Many short waits: a long one could be over before a busy process reads. */
+const CLOSING_WAITS = 20;
+const CLOSING_MS = 50;
+
+interface Command {
+  command: string;
+  args?: string[];
+  timeoutMs?: number;
+}
+
+interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export const bash: Tool<Command, Outcome> = defineTool({
+  name: "Bash",
+  description: "Runs a program in the workspace, with the context's environment and no other",
+  schema: {
+    type: "object",
+    properties: {
+      command: { type: "string", minLength: 1 },
+      args: { type: "array", items: { type: "string" } },
+      timeoutMs: { type: "integer", minimum: 1 },
+    },
+    required: ["command"],
+    additionalProperties: false,
+  },
+  async execute({ command, args = [], timeoutMs }, ctx) {
+    checkText("command", command);
+    args.forEach((arg, index) => checkText(`args.${index}`, arg));
+    const program = findProgram(command, ctx);
+    if (ctx.dryRun) return { ok: true, data: { code: 0, stdout: "", stderr: "" } };
+    return { ok: true, data: await run(program, command, args, timeoutMs, ctx) };
+  },
+});
+
+async function run(program: string, command: string, args: string[], timeoutMs: number | undefined, ctx: ToolContext): Promise<Outcome> {
+  const startedAt = performance.now();
+  const leash = new Leash();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const child = await start(program, command, args, leash, ctx);
+    leash.hold(child.pid ?? 0);
+    const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+    let isClosed = false;
+    const closed = once(child, "close").then(() => (isClosed = true));
+    const timedOut = new Promise<"timed out">((resolve) => {
+      if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER), "timed out");
+    });
+    const exited = child.exitCode !== null || child.signalCode !== null ? [child.exitCode, child.signalCode] : once(child, "exit");
+    const end = await Promise.race([exited, timedOut]);
+    // Also when the program ended by itself: what it left in the background would write to files of later calls.
+    await leash.pull();
+    for (let waits = 0; !isClosed && waits < CLOSING_WAITS; waits++) await Promise.race([closed, pause(CLOSING_MS)]);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    if (end === "timed out") throw timeout(command, timeoutMs ?? 0, performance.now() - startedAt);
+    return { code: exitCode(end), stdout: stdout(), stderr: stderr() };
+  } finally {
+    clearTimeout(timer);
+    leash.drop();
+  }
+}
+
+/** The process, as soon as it runs. */
+async function start(program: string, command: string, args: string[], leash: Leash, { cwd, env = {} }: ToolContext): Promise<ChildProcess> {
+  try {
+    const child = spawn(program, args, {
+      argv0: command,
+      cwd,
+      env: { ...env },
+      // A session of its own, so that the terminal's signals are not the program's.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", leash.descriptor],
+    });
+    await once(child, "spawn");
+    return child;
+  } catch (error) {
+    throw notStarted(command, error);
+  }
+}
+
+/** Where the program is: by the context's PATH, not by ours. */
+function findProgram(command: string, { cwd, env = {} }: ToolContext): string {
+  if (command.includes("/")) return resolve(cwd, command);
+  for (const folder of (env["PATH"] ?? DEFAULT_PATH).split(":")) {
+    const program = resolve(cwd, folder, command);
+    try {
+      accessSync(program, files.X_OK);
+      if (statSync(program).isFile()) return program;
+    } catch {
+      // The next folder may have it.
+    }
+  }
+  throw notStarted(command, { code: "ENOENT", message: "there is no such program" });
+}
+
+/** Gathers a stream, up to the limit. Gives the text so far when it is called. */
+function collect(stream: Readable | null): () => string {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  let size = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    const part = chunk.subarray(0, MOST_OUTPUT - kept);
+    if (part.length > 0) chunks.push(part);
+    kept += part.length;
+    size += chunk.length;
+  });
+  return () => {
+    const isCut = size > kept;
+    // A character that the limit cut in two is left out; what is no UTF-8 becomes replacement characters.
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(chunks), { stream: isCut });
+    return isCut ? `${text}${CUT}${size - kept} bytes more]` : text;
+  };
+}
+
+function exitCode([code, signal]: unknown[]): number {
+  if (typeof code === "number") return code;
+  // As a shell tells it.
+  return 128 + (Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? 0);
+}
+
+function checkText(field: string, text: string): void {
+  if (!text.includes("\0") && text.isWellFormed()) return;
+  throw invalid("the command cannot be run", [{ field, reason: "holds a character that no argument can have" }]);
+}
+
+function notStarted(command: string, error: unknown): TypedError {
+  const code = isRecord(error) && typeof error["code"] === "string" ? { code: error["code"] } : {};
+  return typedError("EIO", `\`${command}\` could not be started: ${code.code ?? String(error)}`, { operation: "execute", path: command, ...code });
+}
+
+function timeout(command: string, timeoutMs: number, elapsed: number): TypedError {
+  // A timer may be early by a fraction of a millisecond.
+  const elapsedMs = Math.max(timeoutMs, Math.round(elapsed));
+  return typedError("ETIMEOUT", `\`${command}\` took longer than ${timeoutMs} ms`, { timeoutMs, elapsedMs, operation: "execute" });
+}

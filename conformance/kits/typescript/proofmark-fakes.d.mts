@@ -1,0 +1,47 @@
+import type { Call, Session } from "./proofmark.mjs";
+
+/** `get` of `@sage/utils`' SecretProvider, played by the fake `secrets`. */
+export function secretProvider(session: Session): { get(key: string): Promise<string | undefined> };
+
+/** A graph, played by the fake `graph`, which gets exactly what is given here. */
+export function graph(session: Session): {
+  query<T = any>(query: string, params?: Readonly<Record<string, unknown>>, commit?: string): Promise<T[]>;
+};
+
+/**
+ * The `execute` of a tool that a case registered, played by the fake `tools`. Name, schema and the rest come with the case;
+ * `validate` is your implementation's.
+ */
+export function scriptedExecute(
+  session: Session,
+  name: string,
+): (input: unknown, context?: { readonly logger?: ((entry: any) => void) | undefined }) => Promise<any>;
+
+/** Who runs the tools of a chat with `tools: "fake"`: gives a ToolResult, or rejects with the case's error. */
+export function toolRunner(session: Session): (name: string, input: unknown) => Promise<any>;
+
+/**
+ * A provider of that name, played by the fake `llm`. Only the harness's answer tells whether it streams, so `chat` gives a
+ * promise of either.
+ */
+export function llmProvider(session: Session, name: string): ScriptedProvider;
+
+export interface ScriptedProvider {
+  readonly name: string;
+  models(): Promise<{ name: string }[]>;
+  chat(options: object): Promise<{ text: string } | ScriptedStream>;
+}
+
+/**
+ * The items as the case has them, which may be no StreamEvents. An item is asked for when `next` is called, one at a time. `return`
+ * stops the stream at once, also while a `next` is under way, which is then done.
+ */
+export interface ScriptedStream extends AsyncIterableIterator<any, undefined, unknown> {
+  return(): Promise<IteratorResult<any, undefined>>;
+}
+
+/** Sends every entry of a tool's log as an event of the call. */
+export function eventLogger(call: Call): (entry: unknown) => void;
+
+/** Sends the items of a stream as events of the call, and drops the stream after `take` of them, if that is given. */
+export function sendStream(call: Call, stream: AsyncIterable<unknown>, take?: number | null): Promise<void>;
