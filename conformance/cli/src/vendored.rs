@@ -15,15 +15,31 @@ type Texts = &'static [(&'static str, &'static str)];
 
 const TYPESCRIPT: Texts = texts!(
     "../../kits/typescript/",
-    ["proofmark.mjs", "proofmark-errors.mjs", "proofmark-wire.mjs", "proofmark.d.mts"]
+    [
+        "proofmark.mjs",
+        "proofmark-errors.mjs",
+        "proofmark-fakes.mjs",
+        "proofmark-wire.mjs",
+        "proofmark.d.mts",
+        "proofmark-fakes.d.mts",
+    ]
 );
 const PYTHON: Texts = texts!(
     "../../kits/python/proofmark/",
-    ["__init__.py", "adapter.py", "errors.py", "py.typed", "session.py", "threads.py", "wire.py"]
+    [
+        "__init__.py",
+        "adapter.py",
+        "collaborators.py",
+        "errors.py",
+        "py.typed",
+        "session.py",
+        "threads.py",
+        "wire.py"
+    ]
 );
 const RUST: Texts = texts!(
     "../../protocol/src/",
-    ["adapter.rs", "frame.rs", "lib.rs", "message.rs", "outbox.rs", "stdio.rs"]
+    ["adapter.rs", "context.rs", "frame.rs", "lib.rs", "message.rs", "outbox.rs", "stdio.rs"]
 );
 const PROTOCOL_MANIFEST: &str = include_str!("../../protocol/Cargo.toml");
 const WORKSPACE_MANIFEST: &str = include_str!("../../../Cargo.toml");
