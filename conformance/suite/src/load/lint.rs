@@ -299,12 +299,12 @@ impl CaseLint<'_> {
 
     fn check_files(&mut self) {
         let mut paths: Vec<&String> = self.case.given.files.keys().collect();
-        let mut targets: Vec<&FileGiven> = self.case.given.files.values().collect();
+        let mut given: Vec<(&String, &FileGiven)> = self.case.given.files.iter().collect();
         for step in &self.case.steps {
             match &step.action {
                 Action::Write(files) => {
                     paths.extend(files.keys());
-                    targets.extend(files.values());
+                    given.extend(files);
                 }
                 Action::Leaves(files) => paths.extend(files.keys()),
                 Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
@@ -320,10 +320,15 @@ impl CaseLint<'_> {
                 ));
             }
         }
-        for target in targets {
-            match target {
+        for (path, file) in given {
+            match file {
                 FileGiven::Symlink(target) if target.starts_with('/') && !is_device(target) => {
                     self.wrong("a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine");
+                }
+                FileGiven::Symlink(target)
+                    if !target.starts_with('/') && leads_away(path, target) =>
+                {
+                    self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace and of `../outside`; nothing else may be touched"));
                 }
                 FileGiven::Hardlink(target) if !is_inside(target) => {
                     self.wrong(format!("the hard link to `{target}` must be to a path in the workspace or in `../outside/…`"));
@@ -343,6 +348,25 @@ fn is_inside(path: &str) -> bool {
     let inside = path.strip_prefix("../outside/").unwrap_or(path);
     !inside.is_empty()
         && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+/// Whether a link at `path` points neither into the workspace nor into the folder beside it.
+fn leads_away(path: &str, target: &str) -> bool {
+    let place = match path.strip_prefix("../outside/") {
+        Some(rest) => format!("outside/{rest}"),
+        None => format!("workspace/{path}"),
+    };
+    let mut parts: Vec<&str> = place.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return true,
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
 }
 
 /// What every machine has, and what writing to does no harm.

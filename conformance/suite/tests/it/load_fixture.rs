@@ -128,6 +128,11 @@ const GIVEN: &str = r#""given": {}"#;
     r#""given": {"files": {"x": {"symlink": "/etc"}}}"#,
     "5: case `read/back`: a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine"
 )]
+#[case::symlink_that_leads_away(
+    GIVEN,
+    r#""given": {"files": {"x": {"symlink": "../../y"}}}"#,
+    "5: case `read/back`: the symlink `x` to `../../y` leads out of the workspace and of `../outside`; nothing else may be touched"
+)]
 #[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"hex": …}, {"symlink": …}, {"hardlink": …}, {"fifo": true} or {"folder": true}, not {"txt":""}"#)]
 #[case::odd_hex(
     GIVEN,
