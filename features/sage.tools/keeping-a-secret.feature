@@ -10,7 +10,7 @@ Feature: Keeping a secret
       { "type": "object", "properties": { "target": { "type": "string" }, "auth": { "type": "string" } }, "required": ["target", "auth"] }
       """
 
-  @id:story/the-tool-gets-the-key @shows:TOOLS-105 @shows:TOOLS-118
+  @id:story/the-tool-gets-the-key @shows:TOOLS-107 @shows:TOOLS-120
   Scenario: The tool gets the key, and the model does not
     Given the tool "Deploy" will answer:
       """
@@ -30,7 +30,7 @@ Feature: Keeping a secret
       """
     And "k3y-Zt81-pq" is nowhere in what it said
 
-  @id:story/a-key-that-nobody-has @shows:TOOLS-108
+  @id:story/a-key-that-nobody-has @shows:TOOLS-110
   Scenario: Nobody has the key
     When the tool "Deploy" is run with:
       """
@@ -45,7 +45,7 @@ Feature: Keeping a secret
       { "$open": { "ok": false, "error": { "$open": { "code": { "$oneOf": ["EPERMISSION", "ESECRET_NOT_FOUND"] } } } } }
       """
 
-  @id:story/a-program-that-tells @shows:TOOLS-117
+  @id:story/a-program-that-tells @shows:TOOLS-119
   Scenario: A program prints its arguments
     Given the permission "Bash"
     And the file "deploy.sh" holds:

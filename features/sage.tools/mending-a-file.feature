@@ -10,7 +10,7 @@ Feature: Mending a file
       }
       """
 
-  @id:story/read-check-apply @shows:TOOLS-049 @shows:TOOLS-063
+  @id:story/read-check-apply @shows:TOOLS-051 @shows:TOOLS-065
   Scenario: A typing error is found and mended
     Given the permission "Edit"
     When the tool "Read" is run with:
@@ -57,7 +57,7 @@ Feature: Mending a file
       }
       """
 
-  @id:story/somebody-was-faster @shows:TOOLS-051
+  @id:story/somebody-was-faster @shows:TOOLS-053
   Scenario: Somebody else was faster, and the patch does not fit any more
     Given the permission "Edit"
     When the tool "Edit" is run with:
@@ -72,7 +72,7 @@ Feature: Mending a file
       }
       """
 
-  @id:story/nobody-allowed-it @shows:TOOLS-083
+  @id:story/nobody-allowed-it @shows:TOOLS-085
   Scenario: Nobody allowed it
     When the tool "Write" is run with:
       """
@@ -86,7 +86,7 @@ Feature: Mending a file
       }
       """
 
-  @id:story/a-look-before-the-leap @shows:TOOLS-101
+  @id:story/a-look-before-the-leap @shows:TOOLS-103
   Scenario: The user wants to see first what would happen
     Given the permission "Write"
     And a dry run
@@ -100,7 +100,7 @@ Feature: Mending a file
       """
     And the file "src/new/part.ts" does not exist
 
-  @id:story/one-property-too-many @shows:TOOLS-027
+  @id:story/one-property-too-many @shows:TOOLS-029
   Scenario: A model makes up an option
     Given the permission "Write"
     When the tool "Write" is run with:

@@ -9,7 +9,7 @@ Feature: Staying inside
       theirs
       """
 
-  @id:story/up-and-out @shows:TOOLS-091
+  @id:story/up-and-out @shows:TOOLS-093
   Scenario: Two dots lead up, and not out
     When the tool "Write" is run with:
       """
@@ -24,7 +24,7 @@ Feature: Staying inside
       theirs
       """
 
-  @id:story/a-link-that-looks-harmless @shows:TOOLS-091
+  @id:story/a-link-that-looks-harmless @shows:TOOLS-093
   Scenario: A link that somebody left in the workspace leads out
     Given the file "notes.txt" is a symlink to "../outside/keys.txt"
     When the tool "Write" is run with:
@@ -37,7 +37,7 @@ Feature: Staying inside
       theirs
       """
 
-  @id:story/no-look-over-the-wall @shows:TOOLS-042
+  @id:story/no-look-over-the-wall @shows:TOOLS-044
   Scenario: What lies outside is not read either
     Given the file "notes.txt" is a symlink to "../outside/keys.txt"
     When the tool "Read" is run with:
@@ -47,7 +47,7 @@ Feature: Staying inside
     Then the tool is refused with EPERMISSION
     And "theirs" is nowhere in what it said
 
-  @id:story/the-past-is-not-rewritten @shows:TOOLS-095
+  @id:story/the-past-is-not-rewritten @shows:TOOLS-097
   Scenario: An agent would like to have done something else
     Given the file ".sage/log.sage" holds:
       """
