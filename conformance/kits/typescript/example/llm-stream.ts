@@ -95,11 +95,14 @@ async function answerTo(call: ToolCall, chat: Chat, deadline: Deadline): Promise
 async function resultOf({ toolName, arguments: input }: ToolCall, { schemas, runTool }: Chat, deadline: Deadline): Promise<unknown> {
   const schema = schemas.get(toolName);
   if (!schema) {
-    return failure(invalid(`there is no tool \`${toolName}\``, [{ field: "toolName", reason: "is no tool of this chat", received: toolName }]));
+    const fault = { field: "toolName", reason: "is no tool of this chat", received: toolName };
+    return failure(invalid(`there is no tool \`${toolName}\``, [fault]));
   }
   const faults = faultsOf(schema, input);
   if (faults.length > 0) return failure(invalid(`the arguments are not as \`${toolName}\` wants them`, faults));
-  if (!runTool) return failure(typedError("EPERMISSION", "there is nobody to run tools", { resource: toolName, operation: "execute" }));
+  if (!runTool) {
+    return failure(typedError("EPERMISSION", "there is nobody to run tools", { resource: toolName, operation: "execute" }));
+  }
   try {
     return await deadline.keep(Promise.resolve().then(() => runTool(toolName, input)), "execute");
   } catch (error) {
@@ -130,7 +133,8 @@ function sum(usages: readonly (Usage | undefined)[]): Usage | undefined {
 }
 
 function unpaired(callId: string, reason: string): TypedError {
-  return invalid(`the provider's calls and results do not pair: \`${callId}\` ${reason}`, [{ field: "callId", reason, received: callId }]);
+  const message = `the provider's calls and results do not pair: \`${callId}\` ${reason}`;
+  return invalid(message, [{ field: "callId", reason, received: callId }]);
 }
 
 function tooManyRounds(maxRounds: number): TypedError {

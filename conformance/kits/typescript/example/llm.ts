@@ -109,7 +109,8 @@ export function createLLM(): LLM {
 function providerFaults(provider: unknown): Detail[] {
   const { name, chat, models }: { [key in keyof LLMProvider]?: unknown } = isRecord(provider) ? provider : {};
   const faults: Detail[] = [];
-  if (typeof name !== "string" || name === "") faults.push({ field: "name", reason: "must be a string that is not empty", received: name });
+  const isName = typeof name === "string" && name !== "";
+  if (!isName) faults.push({ field: "name", reason: "must be a string that is not empty", received: name });
   if (typeof chat !== "function") faults.push({ field: "chat", reason: "must be a function" });
   if (typeof models !== "function") faults.push({ field: "models", reason: "must be a function" });
   return faults;

@@ -2,8 +2,8 @@
  * Holds a value against a JSON Schema and names every fault with its field.
  *
  * Extra properties are rejected by default, at every level: a schema that speaks of an object's properties and not of others
- * allows no others, as if it said `"unevaluatedProperties": false`. Schemas that are parts of one (`allOf`, `$ref`, …) speak of the
- * same object together, so it is their sum that is closed. `not` and `if` ask questions and close nothing.
+ * allows no others, as if it said `"unevaluatedProperties": false`. Schemas that are parts of one (`allOf`, `$ref`, …) speak of
+ * the same object together, so it is their sum that is closed. `not` and `if` ask questions and close nothing.
  */
 
 import { invalid, isRecord, type Detail } from "./errors.ts";
@@ -12,7 +12,8 @@ import { inPlace, isList, pattern, referred, schemaFaults, type Schema } from ".
 /** The value, if the schema allows it; else throws `EVALIDATION`. */
 export function validated(schema: Schema, value: unknown, what = "input"): unknown {
   const faults = faultsOf(schema, value, what);
-  if (faults.length > 0) throw invalid(`the ${what} is not as the schema wants it: ${faults[0]?.field} ${faults[0]?.reason}`, faults);
+  const [first] = faults;
+  if (first) throw invalid(`the ${what} is not as the schema wants it: ${first.field} ${first.reason}`, faults);
   return value;
 }
 
@@ -27,6 +28,7 @@ export function faultsOf(schema: Schema, value: unknown, what = "input"): Detail
 }
 
 type Path = readonly (string | number)[];
+type Keywords = Readonly<Record<string, unknown>>;
 
 interface Findings {
   readonly faults: Detail[];
@@ -68,7 +70,7 @@ class Checker {
     return findings;
   }
 
-  #checkValue(findings: Findings, schema: Readonly<Record<string, unknown>>, value: unknown, path: Path): void {
+  #checkValue(findings: Findings, schema: Keywords, value: unknown, path: Path): void {
     const { type, enum: options } = schema;
     if (type !== undefined) {
       const types = isList(type) ? type : [type];
@@ -84,7 +86,7 @@ class Checker {
     }
   }
 
-  #checkText(findings: Findings, schema: Readonly<Record<string, unknown>>, text: string, path: Path): void {
+  #checkText(findings: Findings, schema: Keywords, text: string, path: Path): void {
     // Characters, not UTF-16 units.
     const length = Array.from(text).length;
     this.#checkCount(findings, schema, "Length", length, "characters", path);
@@ -93,17 +95,17 @@ class Checker {
     }
   }
 
-  #checkNumber(findings: Findings, schema: Readonly<Record<string, unknown>>, number: number, path: Path): void {
-    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  #checkNumber(findings: Findings, schema: Keywords, number: number, path: Path): void {
+    const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema;
     const fault = (reason: string, expected: unknown) => this.#fault(findings, path, reason, number, expected);
     if (typeof minimum === "number" && number < minimum) fault(`must be at least ${minimum}`, minimum);
     if (typeof maximum === "number" && number > maximum) fault(`must be at most ${maximum}`, maximum);
-    if (typeof exclusiveMinimum === "number" && number <= exclusiveMinimum) fault(`must be above ${exclusiveMinimum}`, exclusiveMinimum);
-    if (typeof exclusiveMaximum === "number" && number >= exclusiveMaximum) fault(`must be below ${exclusiveMaximum}`, exclusiveMaximum);
+    if (typeof above === "number" && number <= above) fault(`must be above ${above}`, above);
+    if (typeof below === "number" && number >= below) fault(`must be below ${below}`, below);
     if (typeof multipleOf === "number" && !isMultiple(number, multipleOf)) fault(`must be a multiple of ${multipleOf}`, multipleOf);
   }
 
-  #checkParts(findings: Findings, schema: Readonly<Record<string, unknown>>, value: unknown, path: Path, isStrict: boolean): void {
+  #checkParts(findings: Findings, schema: Keywords, value: unknown, path: Path, isStrict: boolean): void {
     const part = (given: unknown, strict = isStrict) => this.#apply(given, value, path, strict);
     if (typeof schema["$ref"] === "string") merge(findings, part(referred(this.#root, schema["$ref"])));
     for (const one of listOf(schema["allOf"])) merge(findings, part(one));
@@ -113,11 +115,11 @@ class Checker {
       const fitting = outcomes.filter(({ faults }) => faults.length === 0);
       // Of alternatives that all fail, what they speak of is not extra as well: one fault is told, not two.
       for (const { seen } of fitting.length > 0 ? fitting : outcomes) merge(findings, { faults: [], seen });
-      if (fitting.length === 0) this.#fault(findings, path, "fits none of the alternatives", value, schema[keyword]);
-      else if (keyword === "oneOf" && fitting.length > 1) this.#fault(findings, path, "fits more than one alternative", value, schema[keyword]);
+      if (fitting.length === 0) this.#fault(findings, path, "fits none of the alternatives", value);
+      else if (keyword === "oneOf" && fitting.length > 1) this.#fault(findings, path, "fits more than one alternative", value);
     }
     if ("not" in schema && part(schema["not"], false).faults.length === 0) {
-      this.#fault(findings, path, "is what must not be", value, { not: schema["not"] });
+      this.#fault(findings, path, "is what must not be", value);
     }
     if ("if" in schema) {
       const condition = part(schema["if"], false);
@@ -133,9 +135,10 @@ class Checker {
     }
   }
 
-  #checkItems(findings: Findings, schema: Readonly<Record<string, unknown>>, list: readonly unknown[], path: Path, isStrict: boolean): void {
+  #checkItems(findings: Findings, schema: Keywords, list: readonly unknown[], path: Path, isStrict: boolean): void {
     this.#checkCount(findings, schema, "Items", list.length, "items", path);
-    if (schema["uniqueItems"] === true && list.some((item, index) => list.slice(0, index).some((other) => isEqual(item, other)))) {
+    const isRepeated = (item: unknown, index: number) => list.slice(0, index).some((other) => isEqual(item, other));
+    if (schema["uniqueItems"] === true && list.some(isRepeated)) {
       this.#fault(findings, path, "must not hold the same item twice", list);
     }
     const first = listOf(schema["prefixItems"]);
@@ -148,24 +151,19 @@ class Checker {
       else if ("items" in schema) holds(item, index, schema["items"]);
     });
     if ("contains" in schema) {
-      const fitting = [...list.keys()].filter((index) => this.check(schema["contains"], list[index], path, isStrict).faults.length === 0);
+      const isFitting = (index: number) => this.check(schema["contains"], list[index], path, isStrict).faults.length === 0;
+      const fitting = [...list.keys()].filter(isFitting);
       fitting.forEach((index) => findings.seen.add(String(index)));
       const [least, most] = [schema["minContains"] ?? 1, schema["maxContains"] ?? Infinity];
-      if (fitting.length < Number(least)) this.#fault(findings, path, `must hold at least ${least} items that fit`, list, schema["contains"]);
-      if (fitting.length > Number(most)) this.#fault(findings, path, `must hold at most ${most} items that fit`, list, schema["contains"]);
+      if (fitting.length < Number(least)) this.#fault(findings, path, `must hold at least ${least} items that fit`, list);
+      if (fitting.length > Number(most)) this.#fault(findings, path, `must hold at most ${most} items that fit`, list);
     }
     if ("unevaluatedItems" in schema) {
       list.forEach((item, index) => findings.seen.has(String(index)) || holds(item, index, schema["unevaluatedItems"]));
     }
   }
 
-  #checkProperties(
-    findings: Findings,
-    schema: Readonly<Record<string, unknown>>,
-    object: Readonly<Record<string, unknown>>,
-    path: Path,
-    isStrict: boolean,
-  ): void {
+  #checkProperties(findings: Findings, schema: Keywords, object: Record<string, unknown>, path: Path, isStrict: boolean): void {
     this.#checkCount(findings, schema, "Properties", Object.keys(object).length, "properties", path);
     const named = recordOf(schema["properties"]);
     const patterns = Object.entries(recordOf(schema["patternProperties"])).map(([text, one]) => [pattern(text), one] as const);
@@ -180,16 +178,17 @@ class Checker {
       const schemas = patterns.filter(([text]) => text.test(key)).map(([, one]) => one);
       if (Object.hasOwn(named, key)) schemas.push(named[key]);
       if (schemas.length === 0 && "additionalProperties" in schema) schemas.push(schema["additionalProperties"]);
-      if (schemas.length === 0 && "unevaluatedProperties" in schema && !findings.seen.has(key)) schemas.push(schema["unevaluatedProperties"]);
+      const isUnseen = schemas.length === 0 && !findings.seen.has(key);
+      if (isUnseen && "unevaluatedProperties" in schema) schemas.push(schema["unevaluatedProperties"]);
       if (schemas.length > 0) findings.seen.add(key);
       for (const one of schemas) findings.faults.push(...this.check(one, value, [...path, key], isStrict).faults);
       if ("propertyNames" in schema && this.check(schema["propertyNames"], key, path, isStrict).faults.length > 0) {
-        this.#fault(findings, [...path, key], "is a name that is not allowed", key, schema["propertyNames"]);
+        this.#fault(findings, [...path, key], "is a name that is not allowed", key);
       }
     }
   }
 
-  #checkCount(findings: Findings, schema: Readonly<Record<string, unknown>>, of: string, count: number, what: string, path: Path): void {
+  #checkCount(findings: Findings, schema: Keywords, of: string, count: number, what: string, path: Path): void {
     const [least, most] = [schema[`min${of}`], schema[`max${of}`]];
     if (typeof least === "number" && count < least) this.#fault(findings, path, `must have at least ${least} ${what}`, count, least);
     if (typeof most === "number" && count > most) this.#fault(findings, path, `must have at most ${most} ${what}`, count, most);
@@ -199,7 +198,8 @@ class Checker {
     if (!isRecord(schema)) return false;
     const types = isList(schema["type"]) ? schema["type"] : [schema["type"]];
     if (types.includes("object") || "properties" in schema || "patternProperties" in schema) return true;
-    return inPlace(this.#root, schema).some((part) => part !== schema["not"] && part !== schema["if"] && this.#isAboutProperties(part));
+    const isQuestion = (part: unknown) => part === schema["not"] || part === schema["if"];
+    return inPlace(this.#root, schema).some((part) => !isQuestion(part) && this.#isAboutProperties(part));
   }
 
   #fault(findings: Findings, path: Path, reason: string, received?: unknown, expected?: unknown): void {
@@ -235,15 +235,19 @@ function isOfType(type: unknown, value: unknown): boolean {
 function isMultiple(number: number, of: number): boolean {
   const quotient = number / of;
   // 0.3 is a multiple of 0.1, whatever a double makes of it.
-  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient)) || !Number.isFinite(quotient);
+  if (!Number.isFinite(quotient)) return true;
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
 }
 
 /** Equality as JSON has it: the order of members does not count. */
 function isEqual(one: unknown, other: unknown): boolean {
-  if (isList(one) && isList(other)) return one.length === other.length && one.every((item, index) => isEqual(item, other[index]));
+  if (isList(one) && isList(other)) {
+    return one.length === other.length && one.every((item, index) => isEqual(item, other[index]));
+  }
   if (!isRecord(one) || !isRecord(other)) return one === other;
   const keys = Object.keys(one);
-  return keys.length === Object.keys(other).length && keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]));
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => Object.hasOwn(other, key) && isEqual(one[key], other[key]));
 }
 
 const listOf = (value: unknown): readonly unknown[] => (isList(value) ? value : []);

@@ -17,14 +17,17 @@ const MOST_OUTPUT = 1024 * 1024;
 const DEFAULT_PATH = "/usr/bin:/bin";
 /** The longest wait that a timer of Node knows. */
 const LONGEST_TIMER = 2 ** 31 - 1;
-/** For output that somebody holds open who could not be found. Many short waits: a long one could be over before a busy process reads. */
+/**
+ * For output that somebody holds open who could not be found. Many short waits: one long timer could be over before a busy
+ * process has read what is there.
+ */
 const CLOSING_WAITS = 20;
 const CLOSING_MS = 50;
 
 interface Command {
   command: string;
   args?: string[];
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
 }
 
 interface Outcome {
@@ -51,16 +54,16 @@ export const bash: Tool<Command, Outcome> = defineTool({
     args.forEach((arg, index) => checkText(`args.${index}`, arg));
     const program = findProgram(command, ctx);
     if (ctx.dryRun) return { ok: true, data: { code: 0, stdout: "", stderr: "" } };
-    return { ok: true, data: await run(program, command, args, timeoutMs, ctx) };
+    return { ok: true, data: await run(program, { command, args, timeoutMs }, ctx) };
   },
 });
 
-async function run(program: string, command: string, args: string[], timeoutMs: number | undefined, ctx: ToolContext): Promise<Outcome> {
+async function run(program: string, { command, args = [], timeoutMs }: Command, ctx: ToolContext): Promise<Outcome> {
   const startedAt = performance.now();
   const leash = new Leash();
   let timer: NodeJS.Timeout | undefined;
   try {
-    const child = await start(program, command, args, leash, ctx);
+    const child = await start(program, { command, args }, leash, ctx);
     leash.hold(child.pid ?? 0);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
     let isClosed = false;
@@ -68,8 +71,8 @@ async function run(program: string, command: string, args: string[], timeoutMs: 
     const timedOut = new Promise<"timed out">((resolve) => {
       if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER), "timed out");
     });
-    const exited = child.exitCode !== null || child.signalCode !== null ? [child.exitCode, child.signalCode] : once(child, "exit");
-    const end = await Promise.race([exited, timedOut]);
+    const hasExited = child.exitCode !== null || child.signalCode !== null;
+    const end = await Promise.race([hasExited ? [child.exitCode, child.signalCode] : once(child, "exit"), timedOut]);
     // Also when the program ended by itself: what it left in the background would write to files of later calls.
     await leash.pull();
     for (let waits = 0; !isClosed && waits < CLOSING_WAITS; waits++) await Promise.race([closed, pause(CLOSING_MS)]);
@@ -84,12 +87,12 @@ async function run(program: string, command: string, args: string[], timeoutMs: 
 }
 
 /** The process, as soon as it runs. */
-async function start(program: string, command: string, args: string[], leash: Leash, { cwd, env = {} }: ToolContext): Promise<ChildProcess> {
+async function start(program: string, { command, args = [] }: Command, leash: Leash, ctx: ToolContext): Promise<ChildProcess> {
   try {
     const child = spawn(program, args, {
       argv0: command,
-      cwd,
-      env: { ...env },
+      cwd: ctx.cwd,
+      env: { ...ctx.env },
       // A session of its own, so that the terminal's signals are not the program's.
       detached: true,
       stdio: ["ignore", "pipe", "pipe", leash.descriptor],
@@ -148,11 +151,13 @@ function checkText(field: string, text: string): void {
 
 function notStarted(command: string, error: unknown): TypedError {
   const code = isRecord(error) && typeof error["code"] === "string" ? { code: error["code"] } : {};
-  return typedError("EIO", `\`${command}\` could not be started: ${code.code ?? String(error)}`, { operation: "execute", path: command, ...code });
+  const message = `\`${command}\` could not be started: ${code.code ?? String(error)}`;
+  return typedError("EIO", message, { operation: "execute", path: command, ...code });
 }
 
 function timeout(command: string, timeoutMs: number, elapsed: number): TypedError {
   // A timer may be early by a fraction of a millisecond.
   const elapsedMs = Math.max(timeoutMs, Math.round(elapsed));
-  return typedError("ETIMEOUT", `\`${command}\` took longer than ${timeoutMs} ms`, { timeoutMs, elapsedMs, operation: "execute" });
+  const message = `\`${command}\` took longer than ${timeoutMs} ms`;
+  return typedError("ETIMEOUT", message, { timeoutMs, elapsedMs, operation: "execute" });
 }

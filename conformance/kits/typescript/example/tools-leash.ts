@@ -2,8 +2,8 @@
  * Finds what is left of a program: its children, and theirs, wherever they went.
  *
  * A group or a session is not enough, since `setsid` leaves both, and who is whose child is lost when a parent ends. So the
- * program inherits one more open file, a deleted one that nobody else has, and so do all that come from it. Who has it open, is in the
- * program's session, or is the child of such a one, belongs to the program. A daemon that closes every file that it did
+ * program inherits one more open file, a deleted one that nobody else has, and so do all that come from it. Who has it open, is
+ * in the program's session, or is the child of such a one, belongs to the program. A daemon that closes every file that it did
  * not open, and whose parents are gone, is not found: for that, run the whole in a container.
  */
 

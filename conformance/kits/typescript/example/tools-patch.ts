@@ -33,6 +33,7 @@ export class PatchError extends Error {
   }
 }
 
+const WITHOUT_NEWLINE = "\n\\ No newline at end of file\n";
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 /** What would belong to a hunk, or to another file's patch. */
 const PATCHLIKE = /^([ +\\@]|-(?!- ?\r?$)|diff |Index: )/;
@@ -49,8 +50,9 @@ export function parsePatch(text: string): Patch {
   for (; lines.peek() !== undefined; lines.take()) if (PATCHLIKE.test(lines.peek() ?? "")) throw new PatchError(lines.strange());
   const [makes, deletes] = [from === "/dev/null", to === "/dev/null"];
   if (makes && deletes) throw new PatchError("it makes and deletes the file at once");
-  if (makes && hunks.some((hunk) => hunk.lines.some(({ sign }) => sign !== "+"))) throw new PatchError("a new file has no old lines");
-  if (deletes && hunks.some((hunk) => hunk.lines.some(({ sign }) => sign !== "-"))) throw new PatchError("a file that goes has no new lines");
+  const has = (...signs: string[]) => hunks.some((hunk) => hunk.lines.some(({ sign }) => signs.includes(sign)));
+  if (makes && has(" ", "-")) throw new PatchError("a new file has no old lines");
+  if (deletes && has(" ", "+")) throw new PatchError("a file that goes has no new lines");
   return { hunks, makes, deletes };
 }
 
@@ -85,7 +87,7 @@ export function writePatch(file: string, { makes, deletes }: Patch, hunks: reado
     const olds = lines.filter(({ sign }) => sign !== "+").length;
     const news = lines.filter(({ sign }) => sign !== "-").length;
     text += `@@ -${range(at, olds)} +${range(at + grown, news)} @@\n`;
-    for (const line of lines) text += line.sign + (line.text.endsWith("\n") ? line.text : `${line.text}\n\\ No newline at end of file\n`);
+    for (const line of lines) text += line.sign + (line.text.endsWith("\n") ? line.text : line.text + WITHOUT_NEWLINE);
     grown += news - olds;
   }
   return text;
@@ -95,7 +97,8 @@ const range = (at: number, count: number): string => `${count === 0 ? at : at + 
 
 /** The nearest place to `guess` where the wanted lines stand, not before `from`. */
 function find(old: readonly string[], hunk: Hunk, wanted: readonly string[], guess: number, from: number): number | undefined {
-  const fits = (at: number) => at >= from && at + wanted.length <= old.length && wanted.every((line, index) => old[at + index] === line);
+  const isInside = (at: number) => at >= from && at + wanted.length <= old.length;
+  const fits = (at: number) => isInside(at) && wanted.every((line, index) => old[at + index] === line);
   const only = (at: number) => (fits(at) ? at : undefined);
   // Lines that are only added fit anywhere, so the patch's word is all there is.
   if (wanted.length === 0) return only(guess);
@@ -111,7 +114,7 @@ function find(old: readonly string[], hunk: Hunk, wanted: readonly string[], gue
   return undefined;
 }
 
-/** The names of the files, if there are any. What stands before, as in a mail, or as git writes it, says nothing that matters here. */
+/** The names of the files, if there are any. What stands before, as in a mail or as git writes it, does not matter here. */
 function parseHeader(lines: Lines): { from?: string; to?: string } {
   while (lines.peek() !== undefined && !/^(--- |@@ )/.test(lines.peek() ?? "")) lines.take();
   if (!lines.peek()?.startsWith("--- ")) return {};

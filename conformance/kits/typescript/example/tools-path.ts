@@ -2,8 +2,8 @@
  * From a path, which may come from a model, to a file that is really in the workspace.
  *
  * The path is walked folder by folder, each opened without following links and entered through its descriptor
- * (`/proc/self/fd/N/name`, which is what `openat` is elsewhere). Links are followed here, not by the kernel, and none of them may lead out.
- * So it does not matter what somebody swaps for a link meanwhile: what was checked is what is used.
+ * (`/proc/self/fd/N/name`, which is what `openat` is elsewhere). Links are followed here, not by the kernel, and none of them
+ * may lead out. So it does not matter what somebody swaps for a link meanwhile: what was checked is what is used.
  */
 
 import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync, type Stats } from "node:fs";
@@ -120,7 +120,8 @@ function nowhere(folders: number[], names: string[], path: string, access: Acces
 }
 
 function checkPath(path: string): void {
-  const fault = (reason: string) => invalid("the path cannot be used", [{ field: "file", reason, received: path, expected: "src/a.ts" }]);
+  const fault = (reason: string) =>
+    invalid("the path cannot be used", [{ field: "file", reason, received: path, expected: "src/a.ts" }]);
   if (path === "") throw fault("must not be empty");
   if (path.includes("\0") || !path.isWellFormed()) throw fault("holds a character that no file name can have");
 }
