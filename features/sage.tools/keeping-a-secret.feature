@@ -10,7 +10,7 @@ Feature: Keeping a secret
       { "type": "object", "properties": { "target": { "type": "string" }, "auth": { "type": "string" } }, "required": ["target", "auth"] }
       """
 
-  @id:story/the-tool-gets-the-key @shows:TOOLS-107 @shows:TOOLS-120
+  @id:story/the-tool-gets-the-key @shows:TOOLS-120
   Scenario: The tool gets the key, and the model does not
     Given the tool "Deploy" will answer:
       """
