@@ -16,7 +16,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-after-a-refusal",
         "a Write without permission is refused, and done",
-        &["TOOLS-083"],
+        &["TOOLS-085"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 !may(args, "Write") && !leads_out(call, args) && !is_in_sage(args)
@@ -26,7 +26,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-outside",
         "a path that leads out is refused, and written",
-        &["TOOLS-088"],
+        &["TOOLS-090"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 may(args, "Write") && leads_out(call, args)
@@ -36,7 +36,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-into-dot-sage",
         "a Write below .sage/ is refused, and done",
-        &["TOOLS-095"],
+        &["TOOLS-097"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 may(args, "Write") && is_in_sage(args) && !leads_out(call, args)
@@ -46,31 +46,31 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-through-hard-links",
         "a file with two names is written in place",
-        &["TOOLS-089"],
+        &["TOOLS-091"],
         writes_through_hard_links,
     ),
     Adversary::saboteur(
         "leaves-a-temporary-file",
         "a Write leaves its draft beside the file",
-        &["TOOLS-046"],
+        &["TOOLS-048"],
         leaves_a_temporary_file,
     ),
     Adversary::saboteur(
         "writes-in-a-dry-run",
         "a dry run of Write writes",
-        &["TOOLS-101"],
+        &["TOOLS-103"],
         writes_in_a_dry_run,
     ),
     Adversary::saboteur(
         "previews-at-random",
         "every second preview of Bash says something else",
-        &["TOOLS-102"],
+        &["TOOLS-104"],
         previews_at_random,
     ),
     Adversary::saboteur(
         "checks-by-doing",
         "an Edit that should only be checked is applied",
-        &["TOOLS-063"],
+        &["TOOLS-065"],
         |subject| {
             around(subject, EXECUTE, async |call, mut args: Value, inner: Next| {
                 if args["input"]["strategy"] == "check" {
@@ -83,25 +83,25 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "touches-what-does-not-fit",
         "an Edit that is refused leaves its mark in the file",
-        &["TOOLS-051"],
+        &["TOOLS-053"],
         touches_what_does_not_fit,
     ),
     Adversary::saboteur(
         "runs-what-does-not-fit",
         "input that is refused is executed all the same",
-        &["TOOLS-025"],
+        &["TOOLS-027"],
         |subject| runs_what_is_refused(subject, &["EVALIDATION"]),
     ),
     Adversary::saboteur(
         "runs-without-its-secret",
         "a tool whose secret is missing is executed all the same",
-        &["TOOLS-108"],
+        &["TOOLS-110"],
         |subject| runs_what_is_refused(subject, &["ESECRET_NOT_FOUND", "EPERMISSION"]),
     ),
     Adversary::saboteur(
         "lends-its-environment",
         "a program sees a variable of its parent",
-        &["TOOLS-069"],
+        &["TOOLS-071"],
         |subject| {
             around(subject, EXECUTE, async |call, mut args: Value, inner: Next| {
                 if args["name"] == "Bash" {
@@ -114,13 +114,13 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "kills-the-child-alone",
         "on a time-out the program ends, and what it started goes on",
-        &["TOOLS-078"],
+        &["TOOLS-080"],
         kills_the_child_alone,
     ),
     Adversary::saboteur(
         "asks-the-graph-twice",
         "a query is put to the graph twice",
-        &["TOOLS-033"],
+        &["TOOLS-035"],
         |subject| {
             around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
                 if args["name"] == "GraphQuery" && args["input"].get("query").is_some() {
@@ -134,7 +134,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "lists-tools-in-turn",
         "the list of tools begins with another one each time",
-        &["TOOLS-008", "TOOLS-009"],
+        &["TOOLS-009", "TOOLS-010"],
         lists_tools_in_turn,
     ),
 ];

@@ -11,25 +11,25 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "logs-what-tools-get",
         "the input of a tool is told to the logger, with its secrets",
-        &["TOOLS-119"],
+        &["TOOLS-121"],
         logs_what_tools_get,
     ),
     Adversary::saboteur(
         "tells-what-commands-got",
         "stdout of Bash is not looked at for secrets",
-        &["TOOLS-117"],
+        &["TOOLS-119"],
         |subject| injects_by_itself(subject, "Bash"),
     ),
     Adversary::saboteur(
         "fetches-before-it-asks",
         "a secret is fetched for a call that has no permission",
-        &["TOOLS-087"],
+        &["TOOLS-089"],
         fetches_before_it_asks,
     ),
     Adversary::saboteur(
         "fetches-each-time",
         "a secret is fetched for every placeholder",
-        &["TOOLS-111"],
+        &["TOOLS-113"],
         fetches_each_time,
     ),
 ];

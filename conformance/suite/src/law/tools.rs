@@ -15,7 +15,7 @@ pub(super) const LAWS: &[Law] = &[
         name: "any-content-is-written",
         contract: "sage.tools",
         why: "A file that holds something else than was written is corrupt.",
-        shows: &["TOOLS-043"],
+        shows: &["TOOLS-045"],
         origin: "contract",
         operations: &[EXECUTE],
         inputs: || {
@@ -34,7 +34,7 @@ pub(super) const LAWS: &[Law] = &[
         name: "any-content-is-read",
         contract: "sage.tools",
         why: "An agent that reads something else than the file works on a file that is not there.",
-        shows: &["TOOLS-035"],
+        shows: &["TOOLS-037"],
         origin: "contract",
         operations: &[EXECUTE],
         inputs: || {
@@ -55,7 +55,7 @@ pub(super) const LAWS: &[Law] = &[
         name: "any-input-that-fits-is-given-back",
         contract: "sage.tools",
         why: "Validation that changes what it lets through runs another call than was asked for.",
-        shows: &["TOOLS-015"],
+        shows: &["TOOLS-017"],
         origin: "contract",
         operations: &[REGISTER, VALIDATE],
         inputs: || {
@@ -73,7 +73,7 @@ pub(super) const LAWS: &[Law] = &[
         name: "any-secret-is-injected",
         contract: "sage.tools",
         why: "A tool that gets the placeholder, or half of the secret, cannot do its work.",
-        shows: &["TOOLS-105"],
+        shows: &["TOOLS-107"],
         origin: "contract",
         operations: &[REGISTER, EXECUTE],
         inputs: || {
@@ -100,7 +100,7 @@ pub(super) const LAWS: &[Law] = &[
         name: "any-secret-stays-hidden",
         contract: "sage.tools",
         why: "A secret in a result is in the next prompt, and then in somebody's log.",
-        shows: &["TOOLS-118"],
+        shows: &["TOOLS-120"],
         origin: "contract",
         operations: &[REGISTER, EXECUTE],
         inputs: || {
