@@ -237,3 +237,66 @@ fn in_ascii_json(text: &str) -> String {
     }
     ascii
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn redactor(secrets: &[(&str, &str)]) -> Redactor {
+        Redactor::of(&Secrets::known(secrets))
+    }
+
+    #[rstest]
+    #[case::plain(&[("A", "xyz")], "<xyz>", "<[SECRET:A]>")]
+    #[case::twice(&[("A", "xyz")], "xyzxyz", "[SECRET:A][SECRET:A]")]
+    #[case::the_longest_first(&[("A", "xyz"), ("B", "xyzzy")], "xyzzy", "[SECRET:B]")]
+    #[case::overlapping(&[("A", "abcd"), ("B", "cdef")], "-abcdef-", "-[SECRET:A]-")]
+    #[case::itself_overlapping(&[("A", "aba")], "ababa", "[SECRET:A]")]
+    #[case::one_inside(&[("A", "abcdef"), ("B", "cd")], "abcdef cd", "[SECRET:A] [SECRET:B]")]
+    #[case::escaped(&[("A", "a\"b")], r#"{"x":"a\"b"}"#, r#"{"x":"[SECRET:A]"}"#)]
+    #[case::a_line(&[("A", "first\nsecond")], "> second", "> [SECRET:A]")]
+    #[case::a_short_line(&[("A", "first\nend")], "the end", "the end")]
+    #[case::empty(&[("A", "")], "text", "text")]
+    #[case::its_own_name(&[("NAME", "NAME")], "<NAME>", "<[SECRET]>")]
+    #[case::its_own_mark(&[("A", "SECRET")], "<SECRET>", "<***>")]
+    #[case::every_mark(&[("A", "S"), ("B", "*")], "<S*S>", "<>")]
+    #[case::made_by_removing(&[("A", "S"), ("B", "*"), ("C", "xy")], "xSy", "")]
+    fn what_is_left(#[case] secrets: &[(&str, &str)], #[case] text: &str, #[case] expect: &str) {
+        assert_eq!(redactor(secrets).text(text), expect);
+    }
+
+    #[rstest]
+    #[case("text sec", "text ")]
+    #[case("text s", "text ")]
+    #[case("text secret", "text [SECRET:A]")]
+    #[case("text secre!", "text secre!")]
+    #[case("secsec", "")]
+    fn what_is_left_before_a_cut(#[case] text: &str, #[case] expect: &str) {
+        assert_eq!(redactor(&[("A", "secret")]).cut_text(text), expect);
+    }
+
+    #[test]
+    fn names_that_become_one_are_both_kept() {
+        let redacted = redactor(&[("A", "xyz")]).value(&json!({"xyz": 1, "[SECRET:A]": 2}));
+        assert_eq!(redacted, json!({"[SECRET:A]": 1, "[SECRET:A]_": 2}));
+    }
+
+    proptest! {
+        #[test]
+        fn no_secret_is_left(
+            secrets in prop::collection::vec("[ab\"*S\\n]{0,4}", 1..4),
+            text in "[ab\"*S\\[\\n]{0,30}",
+        ) {
+            let values = secrets.iter().map(String::as_str);
+            let named: Vec<_> = ["A", "B", "C"].into_iter().zip(values).collect();
+            let redacted = redactor(&named).text(&text);
+            for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+                prop_assert!(!redacted.contains(secret.as_str()), "{secret:?} in {redacted:?}");
+            }
+        }
+    }
+}

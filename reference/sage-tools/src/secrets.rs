@@ -38,6 +38,12 @@ impl Secrets {
         Ok(Self(values))
     }
 
+    #[cfg(test)]
+    pub(crate) fn known(secrets: &[(&str, &str)]) -> Self {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Self(secrets.iter().map(own).collect())
+    }
+
     /// The same input with values in place of names. A value is not looked at again.
     pub(crate) fn inject(&self, input: Value) -> Value {
         match input {

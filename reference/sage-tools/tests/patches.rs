@@ -1,5 +1,7 @@
 //! Edit held against `git apply`, on patches that are made from seeds, right and wrong.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
+
 mod lab;
 
 use std::collections::BTreeMap;
@@ -201,11 +203,24 @@ fn is_known(
     git: Option<&Option<Vec<u8>>>,
     ours: Option<&Option<Vec<u8>>>,
 ) -> Option<&'static str> {
+    // New and deleted files have no context, and nobody disagrees about them.
+    let is_whole = matches!(made.sort, Sort::Creation | Sort::Deletion);
     match (git, ours) {
         // Without context git wants a hunk at the end of the file, or even puts it there.
-        _ if has_bare_hunk(&made.patch) => Some("a hunk without context"),
+        _ if has_bare_hunk(&made.patch) && !is_whole => Some("a hunk without context"),
         // Git passes over what follows a hunk, even if it looks like more of it.
         (Some(_), None) if made.sort == Sort::Broken => Some("lines that no hunk counts"),
+        // Git compares bytes, so it takes a last line without a newline for the start of a longer
+        // one, and glues the two together.
+        (Some(Some(glued)), None) if made.patch.contains("\n\\ No newline") => {
+            let count = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+            let before = made.file.as_deref().map_or(0, |file| count(file.as_bytes()));
+            // Without the header's own lines.
+            let body = &made.patch[made.patch.find("\n@@").unwrap_or(0)..];
+            let (added, removed) = (body.matches("\n+").count(), body.matches("\n-").count());
+            let is_glued = count(glued) + removed < before + added;
+            is_glued.then_some("a line without a newline inside the file")
+        }
         _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Paths that lead out of the workspace, into the chronicles' folder, or to what is no file.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
+
 mod lab;
 
 use std::fs;

@@ -146,7 +146,7 @@ fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
     let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let usual = getrlimit(Resource::Rttime);
     // Where the limit may not be set, groups, sessions and parents still tell.
-    let marked = setrlimit(Resource::Rttime, Rlimit { current: Some(mark), ..usual.clone() });
+    let marked = setrlimit(Resource::Rttime, Rlimit { current: Some(mark), ..usual });
     let spawned = command.spawn();
     if marked.is_ok() {
         setrlimit(Resource::Rttime, usual)?;
