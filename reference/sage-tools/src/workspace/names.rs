@@ -27,7 +27,8 @@ pub(super) fn parse(path: &str) -> Result<Vec<&str>, Refusal> {
         return Err(Refusal::TooLong);
     }
     // Elsewhere a backslash separates too, and a drive's letter makes a path absolute.
-    let is_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    let is_drive =
+        matches!(path.as_bytes(), [letter, b':', b'/' | b'\\', ..] if letter.is_ascii_alphabetic());
     if path.starts_with(['/', '\\']) || is_drive || path.split(['/', '\\']).any(|name| name == "..")
     {
         return Err(Refusal::Outside);
