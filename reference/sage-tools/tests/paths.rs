@@ -61,7 +61,7 @@ fn trap() -> Lab {
     lab
 }
 
-const ESCAPES: [&str; 98] = [
+const ESCAPES: [&str; 97] = [
     // Out by name.
     "../outside/secret.txt",
     "../outside/new.txt",
@@ -88,7 +88,6 @@ const ESCAPES: [&str; 98] = [
     "sub\\..\\..\\outside\\secret.txt",
     "C:\\secret.txt",
     "c:/secret.txt",
-    "C:secret.txt",
     "\\\\host\\share\\x",
     // Out by link.
     "link-out",

@@ -85,6 +85,7 @@ mod tests {
     #[case("./a//b/./c", &["a", "b", "c"])]
     #[case("a..b/...", &["a..b", "..."])]
     #[case("ключ", &["ключ"])]
+    #[case("c:a", &["c:a"])]
     fn a_path(#[case] text: &str, #[case] names: &[&str]) {
         assert_eq!(parse(text).unwrap(), names);
     }
@@ -97,7 +98,7 @@ mod tests {
     #[case("..\\a", Refusal::Outside)]
     #[case("\\a", Refusal::Outside)]
     #[case("C:\\a", Refusal::Outside)]
-    #[case("c:a", Refusal::Outside)]
+    #[case("c:/a", Refusal::Outside)]
     #[case("a/", Refusal::Folder)]
     #[case(".", Refusal::Folder)]
     #[case("a/.", Refusal::Folder)]
