@@ -31,7 +31,7 @@ fn script() -> Value {
 }
 
 fn graph() -> MemoryGraph {
-    MemoryGraph::from_script(&script()).unwrap()
+    MemoryGraph::from_script(&script()).expect("a good script")
 }
 
 #[track_caller]
@@ -217,7 +217,7 @@ fn a_parameter_that_is_not_given_is_told() {
 }
 
 fn host(script: Value) -> Host {
-    Host::new(&BTreeMap::from([("graph".to_owned(), script)])).unwrap()
+    Host::new(&BTreeMap::from([("graph".to_owned(), script)])).expect("a good script")
 }
 
 #[test]
@@ -279,9 +279,15 @@ fn an_empty_graph_finds_nothing() {
 /// A small graph: labels A and B, keys `x` and `y` with values 0 to 2 or none, kinds K and L.
 #[derive(Debug, Clone)]
 struct Small {
-    nodes: Vec<(&'static str, Option<i64>, Option<i64>, usize, usize)>,
-    edges: Vec<(usize, usize, &'static str, usize, usize)>,
+    nodes: Vec<SmallNode>,
+    edges: Vec<SmallEdge>,
 }
+
+/// Label, `x`, `y`, first and last commit.
+type SmallNode = (&'static str, Option<i64>, Option<i64>, usize, usize);
+
+/// From, to, kind, first and last commit.
+type SmallEdge = (usize, usize, &'static str, usize, usize);
 
 const COMMITS: usize = 3;
 

@@ -7,7 +7,8 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 fn playing(results: Value) -> Host {
-    Host::new(&BTreeMap::from([("tools".to_owned(), json!({"results": results}))])).unwrap()
+    Host::new(&BTreeMap::from([("tools".to_owned(), json!({"results": results}))]))
+        .expect("a good script")
 }
 
 fn execute(host: &mut Host, name: &str) -> Result<Answer, String> {

@@ -8,6 +8,7 @@ mod chronicle;
 mod errors;
 mod llm;
 mod session;
+mod tools;
 mod utils;
 
 use std::io;
@@ -20,7 +21,7 @@ pub use session::Session;
 pub fn adapter() -> Adapter<Session> {
     let adapter = Adapter::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", Session::new);
     let adapter = chronicle::operations(errors::operations(utils::operations(adapter)));
-    llm::operations(adapter)
+    llm::operations(tools::operations(adapter))
 }
 
 /// Serves the reference on this process's stdin and stdout.

@@ -3,21 +3,22 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt as _, StreamExt as _};
 use proofmark_protocol::{Adapter, Context, Failure};
 use sage_llm::{ChatOptions, Error, Model, Provider, Reply, Settings, StreamEvent, ToolRunner};
 use sage_utils::{BoxFuture, err};
-use serde_json::{Map, Value, json};
-
-use futures::stream::{self, BoxStream};
-use futures::{FutureExt as _, StreamExt as _};
+use serde_json::{Value, json};
 
 use crate::Session;
 use crate::arguments::{contract, refused, string};
+use crate::tools::{execute_plainly, typed};
 
 pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
     adapter
         .claims("sage.llm")
         .has_hook("llm.cache")
+        .has_hook("llm.registry")
         .on("llm.setProvider", async |context: Context<Session>, args| {
             let name = string(&args, "name")?.to_owned();
             context.state().llm.set_provider(Arc::new(FakeProvider { name }));
@@ -60,7 +61,8 @@ fn settings(args: &Value) -> Result<Settings, Failure> {
     match args.get("tools").map(Value::as_str) {
         None => {}
         Some(Some("fake")) => settings.runner = Some(Arc::new(FakeTools)),
-        _ => return Err(Failure::broken("`tools` must be \"fake\"")),
+        Some(Some("registry")) => settings.runner = Some(Arc::new(RegistryTools)),
+        _ => return Err(Failure::broken("`tools` must be \"fake\" or \"registry\"")),
     }
     if let Some(most) = count(args, "maxRounds")? {
         settings.max_rounds = u32::try_from(most)
@@ -120,10 +122,14 @@ where
 /// Asks a fake. The contract's errors are errors here; anything else breaks the call.
 async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, Error> {
     let context = CALL.with(|call| call.context.clone());
-    context.ask(fake, method, args).await.map_err(|failure| match failure {
+    context.ask(fake, method, args).await.map_err(thrown)
+}
+
+fn thrown(failure: Failure) -> Error {
+    match failure {
         Failure::Contract(members) => typed(members),
         broken => break_off(broken),
-    })
+    }
 }
 
 /// The call ends in `failure`, whatever the wrapper makes of the error that is given back.
@@ -134,23 +140,6 @@ fn break_off(failure: Failure) -> Error {
 
 fn unplayable(what: &str, answer: &Value) -> Error {
     break_off(Failure::broken(format!("the answer of fake `llm` is no {what}: {answer}")))
-}
-
-/// A contract error as the harness sends it.
-fn typed(mut members: Map<String, Value>) -> Error {
-    let mut take = |name: &str| match members.shift_remove(name) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    };
-    let (name, code, message) = (take("name"), take("code"), take("message"));
-    let cause = members.shift_remove("cause");
-    let error = err(code.unwrap_or_default(), message.unwrap_or_default(), cause)
-        .with_properties(members)
-        .unwrap_or_else(|refusal| refusal);
-    match name {
-        Some(name) => error.named(name),
-        None => error,
-    }
 }
 
 struct FakeProvider {
@@ -242,5 +231,17 @@ struct FakeTools;
 impl ToolRunner for FakeTools {
     fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
         Box::pin(ask("tools", "execute", json!({ "name": name, "input": input })))
+    }
+}
+
+/// The session's own tools, with no permission, no secrets and no logger.
+struct RegistryTools;
+
+impl ToolRunner for RegistryTools {
+    fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
+        Box::pin(async move {
+            let context = CALL.with(|call| call.context.clone());
+            execute_plainly(&context, name, input.clone()).await.map_err(thrown)
+        })
     }
 }

@@ -1,13 +1,17 @@
-//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold, its providers.
+//! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold, its tools and its
+//! providers.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::random::RandomTape;
 use proofmark_protocol::{Failure, Open};
 use sage_chronicle::{Chronicle, LockGuard, Options};
 use sage_llm::Llm;
+use sage_tools::{Registry, Workspace};
+
+use crate::tools::HarnessGraph;
 
 pub struct Session {
     open: Open,
@@ -16,12 +20,15 @@ pub struct Session {
     chronicle: Option<Chronicle>,
     held: Mutex<BTreeMap<String, LockGuard>>,
     pub(crate) llm: Llm,
+    workspace: Option<Arc<Workspace>>,
+    registry: Mutex<Registry>,
 }
 
 impl Session {
     pub(crate) fn new(open: &Open) -> Result<Self, String> {
         let chronicle =
             open.workspace.as_ref().map(|root| Chronicle::open(root, Options::default()));
+        let workspace = open.workspace.as_ref().map(Workspace::open);
         Ok(Self {
             open: open.clone(),
             clock: ScriptedClock::new(&open.clock.start, open.clock.step_ms)
@@ -31,6 +38,8 @@ impl Session {
             chronicle: chronicle.transpose().map_err(|fault| fault.to_string())?,
             held: Mutex::default(),
             llm: Llm::new(),
+            workspace: workspace.transpose().map_err(|fault| fault.to_string())?.map(Arc::new),
+            registry: Mutex::new(Registry::standard(Arc::new(HarnessGraph))),
         })
     }
 
@@ -46,5 +55,13 @@ impl Session {
     /// Locks that the test hook holds, by path; dropped with the session.
     pub(crate) fn held(&self) -> MutexGuard<'_, BTreeMap<String, LockGuard>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
+        self.workspace.clone().ok_or_else(|| Failure::broken("this session has no workspace"))
+    }
+
+    pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

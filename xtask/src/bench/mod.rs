@@ -3,6 +3,7 @@
 mod chronicle;
 mod harness;
 mod json;
+mod llm;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ pub(crate) fn bench() -> Result<(), String> {
     harness::bench()?;
     chronicle::bench()?;
     json::bench()?;
+    llm::bench()?;
     if MISSED.load(Ordering::Relaxed) { Err("a goal is missed".to_owned()) } else { Ok(()) }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn check_schema(schema: &Value) -> Result<(), String> {
 }
 
 /// The reason why `input` cannot be checked, if there is one.
-pub(super) fn check_input(input: &Value) -> Result<(), String> {
+pub(crate) fn check_input(input: &Value) -> Result<(), String> {
     match depth_and_count(input, DEEPEST, usize::MAX) {
         Some(()) => Ok(()),
         None => Err(format!("is nested too deeply; at most {DEEPEST} levels")),

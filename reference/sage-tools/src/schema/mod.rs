@@ -18,6 +18,7 @@ use sage_errors::{Detail, SageError};
 use serde_json::Value;
 
 use close::Names;
+pub(crate) use limits::check_input as check_depth;
 
 /// How often a pattern with look-around may try again before it is given up. Patterns without are
 /// linear anyway.

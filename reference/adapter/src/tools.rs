@@ -1,0 +1,275 @@
+//! The operations of `sage.tools`. Tools that a case registers, the graph and the secrets are the
+//! harness's; logs go to it as items of the call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use proofmark_protocol::{Adapter, Context, Failure};
+use sage_errors::{Detail, SageError};
+use sage_tools::{Graph, Tool, ToolContext, ToolLog, ToolResult, run};
+use sage_utils::{BoxFuture, SecretProvider, TypedError, err};
+use serde_json::{Map, Value, json};
+
+use crate::Session;
+use crate::arguments::{refused, string};
+
+pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
+    adapter
+        .claims("sage.tools")
+        .on("tools.register", async |context: Context<Session>, args| {
+            let tool = HarnessTool::from_json(&args["tool"]).map_err(|fault| refused(&fault))?;
+            let registered = context.state().registry().register(Arc::new(tool));
+            registered.map(|()| Value::Null).map_err(|fault| refused(&fault))
+        })
+        .on("tools.get", async |context: Context<Session>, args| {
+            let registry = context.state().registry();
+            let found = registry.get(string(&args, "name")?);
+            found.map(|registered| registered.to_json()).map_err(|fault| refused(&fault))
+        })
+        .on("tools.getToolSchemas", async |context: Context<Session>, _| {
+            Ok(context.state().registry().schemas().into())
+        })
+        .on("tools.validate", async |context: Context<Session>, args| {
+            let registry = context.state().registry();
+            let found = registry.get(string(&args, "name")?);
+            let valid = found.and_then(|registered| registered.validate(args["input"].clone()));
+            valid.map_err(|fault| refused(&fault))
+        })
+        .on("tools.execute", async |context: Context<Session>, args| {
+            let name = string(&args, "name")?;
+            let call = Arc::new(Call::new(context));
+            let tool_context = tool_context(&call, &args["context"])?;
+            execute(call, name, args["input"].clone(), &tool_context).await
+        })
+}
+
+/// Runs a tool of the session's registry with a context that allows nothing.
+pub(crate) async fn execute_plainly(
+    context: &Context<Session>,
+    name: &str,
+    input: Value,
+) -> Result<Value, Failure> {
+    let plain = ToolContext::new(context.state().workspace()?);
+    execute(Arc::new(Call::new(context.clone())), name, input, &plain).await
+}
+
+async fn execute(
+    call: Arc<Call>,
+    name: &str,
+    input: Value,
+    context: &ToolContext,
+) -> Result<Value, Failure> {
+    let session = Arc::clone(call.context.state());
+    let registry = session.registry().clone();
+    let running = run(&registry, &session.clock, name, input, context);
+    let result = CALL.scope(Arc::clone(&call), running).await;
+    match call.take_broken() {
+        Some(broken) => Err(broken),
+        None => Ok(result.to_json()),
+    }
+}
+
+tokio::task_local! {
+    /// The call that a tool of the session runs in: tools outlive calls, the way to the harness does not.
+    static CALL: Arc<Call>;
+}
+
+struct Call {
+    context: Context<Session>,
+    /// The harness could not be asked. That is no answer of a tool.
+    broken: Mutex<Option<Failure>>,
+}
+
+impl Call {
+    fn new(context: Context<Session>) -> Self {
+        Self { context, broken: Mutex::default() }
+    }
+
+    /// A collaborator's value, or the error of the contract that it fails with.
+    async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, TypedError> {
+        match self.context.ask(fake, method, args).await {
+            Ok(value) => Ok(value),
+            Err(Failure::Contract(members)) => Err(typed(members)),
+            Err(broken) => {
+                let error = err("EIO", format!("fake `{fake}` cannot be asked"), None);
+                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(broken);
+                Err(error)
+            }
+        }
+    }
+
+    fn take_broken(&self) -> Option<Failure> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// Asks the harness on behalf of the call that is under way.
+async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, TypedError> {
+    match CALL.try_with(Arc::clone) {
+        Ok(call) => call.ask(fake, method, args).await,
+        Err(_) => Err(err("EIO", format!("fake `{fake}` is asked outside of a call"), None)),
+    }
+}
+
+/// An error as it came over the wire.
+pub(crate) fn typed(mut members: Map<String, Value>) -> TypedError {
+    let mut text = |name: &str| match members.shift_remove(name) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
+    let (code, message) = (text("code").unwrap_or_default(), text("message").unwrap_or_default());
+    let name = text("name").unwrap_or_else(|| "TypedError".to_owned());
+    let cause = members.shift_remove("cause");
+    let error = err(code, message, cause).named(name).with_properties(members);
+    error.unwrap_or_else(|refusal| refusal)
+}
+
+/// The graph that the harness plays.
+pub(crate) struct HarnessGraph;
+
+impl Graph for HarnessGraph {
+    fn query<'a>(
+        &'a self,
+        query: &'a str,
+        params: Option<&'a Value>,
+        commit: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<Value>, TypedError>> {
+        let mut args = json!({ "query": query });
+        if let Some(params) = params {
+            args["params"] = params.clone();
+        }
+        if let Some(commit) = commit {
+            args["commit"] = commit.into();
+        }
+        Box::pin(async move {
+            match ask("graph", "query", args).await? {
+                Value::Array(rows) => Ok(rows),
+                other => Err(err("EIO", format!("the graph answered no rows: {other}"), None)),
+            }
+        })
+    }
+}
+
+/// The secrets that the harness plays.
+struct HarnessSecrets(Arc<Call>);
+
+impl SecretProvider for HarnessSecrets {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, TypedError>> {
+        Box::pin(async move {
+            match self.0.ask("secrets", "get", json!({ "key": key })).await? {
+                Value::Null => Ok(None),
+                Value::String(value) => Ok(Some(value)),
+                _ => Err(err("EIO", "the secret is no string", None)),
+            }
+        })
+    }
+}
+
+/// A tool that the harness plays.
+struct HarnessTool {
+    name: String,
+    description: Option<String>,
+    version: Option<String>,
+    schema: Value,
+}
+
+impl HarnessTool {
+    fn from_json(tool: &Value) -> Result<Self, SageError> {
+        let mut wrong = Vec::new();
+        let mut text = |name: &'static str| match tool.get(name) {
+            None => None,
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(other) => {
+                wrong.push(Detail::new(name, "must be a string").received(other.clone()));
+                None
+            }
+        };
+        let (name, description, version) = (text("name"), text("description"), text("version"));
+        match SageError::validation_of(wrong) {
+            Some(refusal) => Err(refusal),
+            None => Ok(Self {
+                // The registry refuses an empty name.
+                name: name.unwrap_or_default(),
+                description,
+                version,
+                schema: tool["schema"].clone(),
+            }),
+        }
+    }
+}
+
+impl Tool for HarnessTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn execute<'a>(&'a self, input: Value, context: &'a ToolContext) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let answer = ask("tools", "execute", json!({ "name": self.name, "input": input }));
+            let mut answer = match answer.await {
+                Ok(answer) => answer,
+                Err(error) => return ToolResult::failed(error),
+            };
+            let logs = answer.as_object_mut().and_then(|members| members.shift_remove("log"));
+            for log in logs.iter().filter_map(Value::as_array).flatten() {
+                context.log(tool_log(log));
+            }
+            ToolResult::from_json(&answer).unwrap_or_else(ToolResult::failed)
+        })
+    }
+}
+
+fn tool_log(log: &Value) -> ToolLog {
+    let text = |name: &str| log[name].as_str().unwrap_or_default().to_owned();
+    ToolLog { ts: text("ts"), name: text("name"), msg: text("msg"), data: log.get("data").cloned() }
+}
+
+fn tool_context(call: &Arc<Call>, given: &Value) -> Result<ToolContext, Failure> {
+    let wrong = |what: &str| Failure::broken(format!("in `context`, {what}"));
+    let mut context = ToolContext::new(call.context.state().workspace()?);
+    let Value::Object(given) = given else {
+        return if given.is_null() { Ok(context) } else { Err(wrong("an object is expected")) };
+    };
+    for (name, value) in given {
+        match (name.as_str(), value) {
+            ("env", Value::Object(env)) => {
+                let texts = env.iter().map(|(name, value)| {
+                    let value = value.as_str().ok_or_else(|| wrong("`env` holds strings"))?;
+                    Ok((name.clone(), value.to_owned()))
+                });
+                context.env = texts.collect::<Result<BTreeMap<_, _>, Failure>>()?;
+            }
+            ("permissions", Value::Array(names)) => {
+                let texts = names.iter().map(|name| {
+                    name.as_str()
+                        .map(str::to_owned)
+                        .ok_or_else(|| wrong("`permissions` holds strings"))
+                });
+                context.permissions = texts.collect::<Result<BTreeSet<_>, Failure>>()?;
+            }
+            ("dryRun", Value::Bool(dry_run)) => context.dry_run = *dry_run,
+            ("secrets", Value::Bool(true)) => {
+                context.secrets = Some(Arc::new(HarnessSecrets(Arc::clone(call))));
+            }
+            ("logger", Value::Bool(true)) => {
+                let harness = call.context.clone();
+                context.logger = Some(Arc::new(move |log: ToolLog| harness.emit(log.to_json())));
+            }
+            ("secrets" | "logger", Value::Bool(false)) => {}
+            (other, value) => return Err(wrong(&format!("`{other}` cannot be {value}"))),
+        }
+    }
+    Ok(context)
+}

@@ -1,0 +1,239 @@
+//! Secrets taken out of everything that a call tells.
+
+use std::collections::BTreeMap;
+
+use aho_corasick::AhoCorasick;
+use sage_errors::SageError;
+use serde_json::{Map, Value};
+
+use crate::ToolError;
+use crate::secrets::Secrets;
+
+/// A line of a longer secret that is shorter than this is no secret.
+const SHORTEST_LINE: usize = 4;
+
+/// Names that the contract itself gives to members. One of them as it is tells nothing.
+const OWN_NAMES: [&str; 24] = [
+    "rows",
+    "content",
+    "bytes",
+    "patched",
+    "diff",
+    "code",
+    "stdout",
+    "stderr",
+    "message",
+    "name",
+    "cause",
+    "details",
+    "field",
+    "reason",
+    "received",
+    "expected",
+    "resource",
+    "operation",
+    "policy",
+    "timeoutMs",
+    "elapsedMs",
+    "path",
+    "ok",
+    "data",
+];
+
+/// Knows the secrets of one call. It has no `Debug`.
+#[derive(Default)]
+pub(crate) struct Redactor {
+    finder: Option<Finder>,
+}
+
+struct Finder {
+    search: AhoCorasick,
+    /// What is searched for, and the secret that it belongs to.
+    needles: Vec<(String, String)>,
+}
+
+/// What stands where a secret was. The first that holds no secret itself is used.
+#[derive(Clone, Copy)]
+enum Mark {
+    Named,
+    Unnamed,
+    Stars,
+    Nothing,
+}
+
+impl Redactor {
+    pub(crate) fn of(secrets: &Secrets) -> Self {
+        // The shortest name of equal values: the order of names must not depend on anything else.
+        let mut needles: BTreeMap<String, String> = BTreeMap::new();
+        for (name, value) in secrets.iter() {
+            for form in forms(value) {
+                needles.entry(form).or_insert_with(|| name.to_owned());
+            }
+        }
+        let needles: Vec<_> = needles.into_iter().collect();
+        let search = AhoCorasick::new(needles.iter().map(|(needle, _)| needle));
+        // Building fails only beyond what memory can hold; then nothing may be told at all.
+        let search = search.expect("secrets are shorter than two gigabytes");
+        Self { finder: (!needles.is_empty()).then_some(Finder { search, needles }) }
+    }
+
+    /// `text` without secrets.
+    pub(crate) fn text(&self, text: &str) -> String {
+        match &self.finder {
+            Some(finder) if finder.search.is_match(text) => finder.redact(text),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// The longest text that is searched for.
+    pub(crate) fn longest(&self) -> usize {
+        let needles = self.finder.iter().flat_map(|finder| &finder.needles);
+        needles.map(|(needle, _)| needle.len()).max().unwrap_or(0)
+    }
+
+    /// `text` without secrets, where what followed has been cut off: an end that may be the
+    /// beginning of a secret goes too.
+    pub(crate) fn cut_text(&self, text: &str) -> String {
+        let mut kept = self.text(text);
+        let needles = || self.finder.iter().flat_map(|finder| &finder.needles);
+        let begins = |needle: &str, end: &str| end.len() < needle.len() && needle.starts_with(end);
+        while let Some(start) = (kept.len().saturating_sub(self.longest())..kept.len())
+            .filter(|start| kept.is_char_boundary(*start))
+            .find(|start| needles().any(|(needle, _)| begins(needle, &kept[*start..])))
+        {
+            kept.truncate(start);
+        }
+        kept
+    }
+
+    /// `value` without secrets in any string, names of members too.
+    pub(crate) fn value(&self, value: &Value) -> Value {
+        if self.finder.is_none() {
+            return value.clone();
+        }
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(members) => Value::Object(self.members(members)),
+            other => other.clone(),
+        }
+    }
+
+    fn members(&self, members: &Map<String, Value>) -> Map<String, Value> {
+        let mut redacted = Map::new();
+        for (name, value) in members {
+            let is_own = OWN_NAMES.contains(&name.as_str());
+            let mut free = if is_own { name.clone() } else { self.text(name) };
+            // Two names may become one; none is lost.
+            while redacted.contains_key(&free) {
+                free.push('_');
+            }
+            redacted.insert(free, self.value(value));
+        }
+        redacted
+    }
+
+    pub(crate) fn error(&self, error: ToolError) -> ToolError {
+        let is_own = SageError::CODES.contains(&error.code.as_str());
+        ToolError {
+            code: if is_own { error.code } else { self.text(&error.code) },
+            message: self.text(&error.message),
+            properties: self.members(&error.properties),
+        }
+    }
+}
+
+impl Finder {
+    fn redact(&self, text: &str) -> String {
+        let mut redacted = text.to_owned();
+        for mark in [Mark::Named, Mark::Unnamed, Mark::Stars] {
+            let tried = self.replaced(text, mark);
+            if !self.search.is_match(&tried) {
+                return tried;
+            }
+        }
+        // What is left may be a secret again when something between is gone. Each round is shorter.
+        while self.search.is_match(&redacted) {
+            redacted = self.replaced(&redacted, Mark::Nothing);
+        }
+        redacted
+    }
+
+    fn replaced(&self, text: &str, mark: Mark) -> String {
+        let mut replaced = String::new();
+        let mut from = 0;
+        for (start, end, name) in self.ranges(text) {
+            replaced.push_str(&text[from..start]);
+            match mark {
+                Mark::Named => replaced.push_str(&format!("[SECRET:{name}]")),
+                Mark::Unnamed => replaced.push_str("[SECRET]"),
+                Mark::Stars => replaced.push_str("***"),
+                Mark::Nothing => {}
+            }
+            from = end;
+        }
+        replaced.push_str(&text[from..]);
+        replaced
+    }
+
+    /// Where secrets stand; those that overlap as one, with the name of the longest.
+    fn ranges(&self, text: &str) -> Vec<(usize, usize, &str)> {
+        let mut found: Vec<_> = self
+            .search
+            .find_overlapping_iter(text)
+            .map(|found| (found.start(), found.end(), found.pattern().as_usize()))
+            .collect();
+        found.sort_unstable_by_key(|(start, end, _)| (*start, std::cmp::Reverse(*end)));
+        let mut merged: Vec<(usize, usize, usize, usize)> = Vec::new();
+        for (start, end, needle) in found {
+            match merged.last_mut() {
+                Some((_, last, longest, named)) if start < *last => {
+                    *last = (*last).max(end);
+                    if end - start > *longest {
+                        (*longest, *named) = (end - start, needle);
+                    }
+                }
+                _ => merged.push((start, end, end - start, needle)),
+            }
+        }
+        let named = |(start, end, _, needle): (usize, usize, usize, usize)| {
+            (start, end, self.needles[needle].1.as_str())
+        };
+        merged.into_iter().map(named).collect()
+    }
+}
+
+/// How a secret may appear: as it is, inside JSON, and line by line.
+fn forms(value: &str) -> Vec<String> {
+    let mut forms = vec![value.to_owned()];
+    let lines: Vec<_> = value.split(['\n', '\r']).collect();
+    if lines.len() > 1 {
+        let long = lines.into_iter().filter(|line| line.chars().count() >= SHORTEST_LINE);
+        forms.extend(long.map(str::to_owned));
+    }
+    let escaped: Vec<_> =
+        forms.iter().flat_map(|form| [in_json(form), in_ascii_json(form)]).collect();
+    forms.extend(escaped);
+    forms.retain(|form| !form.is_empty());
+    forms
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// As writers do that keep to ASCII.
+fn in_ascii_json(text: &str) -> String {
+    let mut ascii = String::new();
+    for c in in_json(text).chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    ascii
+}
