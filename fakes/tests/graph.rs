@@ -396,3 +396,17 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn behind_the_trait_it_is_the_same_graph() {
+    let graph: &dyn sage_tools::Graph = &graph();
+    let query = "MATCH (n:File {name: $name}) RETURN n.id";
+    let params = json!({"name": "a.ts"});
+    let rows = graph.query(query, Some(&params), Some("c1")).await;
+    assert_eq!(rows, Ok(vec![json!({"n.id": "f1"})]));
+    assert_eq!(graph.query(query, Some(&params), None).await, Ok(vec![]));
+    for params in [None, Some(&json!([]))] {
+        let error = graph.query(query, params, None).await.unwrap_err();
+        assert_eq!(error.properties()["details"][0]["field"], "params");
+    }
+}
