@@ -1,10 +1,11 @@
 //! Tools that answer what their script tells, call by call.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sage_errors::{Detail, SageError};
 use sage_llm::ToolRunner;
+use sage_tools::{Tool, ToolContext, ToolLog, ToolResult};
 use sage_utils::{BoxFuture, TypedError};
 use serde_json::Value;
 
@@ -121,6 +122,56 @@ impl ScriptedTools {
             ToolAnswer::Result(result) => Answer::noted(Ok(result)),
             ToolAnswer::Error(error) => Answer::noted(Err(error.to_json())),
             ToolAnswer::Stall => Answer::Later { noted: true },
+        })
+    }
+}
+
+/// One of the scripted tools, to be registered.
+#[derive(Debug, Clone)]
+pub struct ScriptedTool {
+    name: String,
+    schema: Value,
+    script: Arc<ScriptedTools>,
+}
+
+impl ScriptedTool {
+    /// The tool `name` of `script`, which takes what fits `schema`.
+    pub fn new(name: impl Into<String>, schema: Value, script: Arc<ScriptedTools>) -> Self {
+        Self { name: name.into(), schema, script }
+    }
+}
+
+impl Tool for ScriptedTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Logs first what the answer tells to log.
+    fn execute<'a>(&'a self, input: Value, context: &'a ToolContext) -> BoxFuture<'a, ToolResult> {
+        Box::pin(async move {
+            let result = match self.script.execute(&self.name, &input) {
+                Ok(ToolAnswer::Result(result)) => result,
+                Ok(ToolAnswer::Error(error)) => return ToolResult::failed(error),
+                Ok(ToolAnswer::Stall) => std::future::pending().await,
+                Err(told) => {
+                    return ToolResult::failed(SageError::validation(Detail::new("name", told)));
+                }
+            };
+            let text =
+                |entry: &Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+            for entry in result["log"].as_array().into_iter().flatten() {
+                context.log(ToolLog {
+                    ts: text(entry, "ts"),
+                    name: text(entry, "name"),
+                    msg: text(entry, "msg"),
+                    data: entry.get("data").cloned(),
+                });
+            }
+            ToolResult::from_json(&result).unwrap_or_else(ToolResult::failed)
         })
     }
 }

@@ -31,7 +31,7 @@ fn script() -> Value {
 }
 
 fn graph() -> MemoryGraph {
-    MemoryGraph::from_script(&script()).unwrap()
+    MemoryGraph::from_script(&script()).expect("a good script")
 }
 
 #[track_caller]
@@ -217,7 +217,7 @@ fn a_parameter_that_is_not_given_is_told() {
 }
 
 fn host(script: Value) -> Host {
-    Host::new(&BTreeMap::from([("graph".to_owned(), script)])).unwrap()
+    Host::new(&BTreeMap::from([("graph".to_owned(), script)])).expect("a good script")
 }
 
 #[test]
@@ -279,9 +279,15 @@ fn an_empty_graph_finds_nothing() {
 /// A small graph: labels A and B, keys `x` and `y` with values 0 to 2 or none, kinds K and L.
 #[derive(Debug, Clone)]
 struct Small {
-    nodes: Vec<(&'static str, Option<i64>, Option<i64>, usize, usize)>,
-    edges: Vec<(usize, usize, &'static str, usize, usize)>,
+    nodes: Vec<SmallNode>,
+    edges: Vec<SmallEdge>,
 }
+
+/// Label, `x`, `y`, first and last commit.
+type SmallNode = (&'static str, Option<i64>, Option<i64>, usize, usize);
+
+/// From, to, kind, first and last commit.
+type SmallEdge = (usize, usize, &'static str, usize, usize);
 
 const COMMITS: usize = 3;
 
@@ -388,5 +394,19 @@ proptest! {
                 Err(error) => prop_assert_eq!(error.code(), "EVALIDATION"),
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn behind_the_trait_it_is_the_same_graph() {
+    let graph: &dyn sage_tools::Graph = &graph();
+    let query = "MATCH (n:File {name: $name}) RETURN n.id";
+    let params = json!({"name": "a.ts"});
+    let rows = graph.query(query, Some(&params), Some("c1")).await;
+    assert_eq!(rows, Ok(vec![json!({"n.id": "f1"})]));
+    assert_eq!(graph.query(query, Some(&params), None).await, Ok(vec![]));
+    for params in [None, Some(&json!([]))] {
+        let error = graph.query(query, params, None).await.unwrap_err();
+        assert_eq!(error.properties()["details"][0]["field"], "params");
     }
 }

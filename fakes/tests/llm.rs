@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// One provider `p` with these turns.
 fn playing(turns: Value) -> Host {
     let script = json!({"providers": {"p": {"models": ["m1", "m2"], "turns": turns}}});
-    Host::new(&BTreeMap::from([("llm".to_owned(), script)])).unwrap()
+    Host::new(&BTreeMap::from([("llm".to_owned(), script)])).expect("a good script")
 }
 
 fn chat(host: &mut Host) -> Result<Answer, String> {

@@ -14,17 +14,20 @@ async fn played(provider: &Arc<FakeProvider>, tools: &Arc<ScriptedTools>, option
     let llm = Llm::new();
     llm.set_provider(Arc::clone(provider) as _);
     let runner = Some(Arc::clone(tools) as _);
-    let options = ChatOptions::from_json(&options).unwrap();
+    let options = ChatOptions::from_json(&options).expect("it can be read");
     let stream = llm.create_chat_stream(options, Settings { runner, ..Settings::default() });
-    let items = stream.unwrap().map(|item| match item {
-        Ok(event) => serde_json::to_value(event).unwrap(),
+    let items = stream.expect("it can be read").map(|item| match item {
+        Ok(event) => serde_json::to_value(event).expect("it can be read"),
         Err(error) => json!(error.code()),
     });
     Value::Array(items.collect().await)
 }
 
 fn scripted(turns: Value) -> Arc<FakeProvider> {
-    Arc::new(FakeProvider::new("p", ScriptedLlm::from_script(&turns).unwrap()).offering(["m1"]))
+    Arc::new(
+        FakeProvider::new("p", ScriptedLlm::from_script(&turns).expect("a good script"))
+            .offering(["m1"]),
+    )
 }
 
 fn asking() -> Value {

@@ -8,10 +8,11 @@ use sage_tools::InputSchema;
 use serde_json::{Map, Value, json};
 
 fn events(seed: u64, options: &Value) -> Vec<Value> {
-    let items = SeededLlm::new(seed).turn(options).unwrap().map(|item| match item {
-        Item::Event(event) => event,
-        other => panic!("{other:?}"),
-    });
+    let items =
+        SeededLlm::new(seed).turn(options).expect("it can be read").map(|item| match item {
+            Item::Event(event) => event,
+            other => panic!("{other:?}"),
+        });
     items.collect()
 }
 

@@ -1,13 +1,19 @@
 //! The fake `tools`: every form of an answer, and every mistake.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
+use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::host::{Answer, Host};
+use proofmark_fakes::tools::{ScriptedTool, ScriptedTools};
+use proofmark_fakes::workspace::TempWorkspace;
 use rstest::rstest;
+use sage_tools::{Registry, ToolContext, Workspace};
 use serde_json::{Value, json};
 
 fn playing(results: Value) -> Host {
-    Host::new(&BTreeMap::from([("tools".to_owned(), json!({"results": results}))])).unwrap()
+    Host::new(&BTreeMap::from([("tools".to_owned(), json!({"results": results}))]))
+        .expect("a good script")
 }
 
 fn execute(host: &mut Host, name: &str) -> Result<Answer, String> {
@@ -90,4 +96,44 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
     let told = Host::check("tools", &script).unwrap_err();
     assert!(told.contains(expect), "{told}");
+}
+
+/// Behind the real registry: what is logged is logged first, and is no part of the result.
+#[rstest]
+#[case::log(
+    json!({"value": {"ok": true, "data": 1, "log": [{"ts": "t", "name": "n", "msg": "m"}, {"ts": "u", "name": "n", "msg": "o", "data": [2]}]}}),
+    json!({"ok": true, "data": 1}),
+    json!([{"ts": "t", "name": "n", "msg": "m"}, {"ts": "u", "name": "n", "msg": "o", "data": [2]}])
+)]
+#[case::error(
+    json!({"error": {"code": "EIO", "message": "gone", "operation": "read"}}),
+    json!({"ok": false, "error": {"code": "EIO", "message": "gone", "operation": "read"}}),
+    json!([])
+)]
+#[tokio::test]
+async fn a_scripted_tool_can_be_registered(
+    #[case] answer: Value,
+    #[case] expect: Value,
+    #[case] logged: Value,
+) {
+    let folder = TempWorkspace::new("tools-").unwrap();
+    let script = ScriptedTools::from_script(&json!({"results": {"T": [answer]}})).unwrap();
+    let script = Arc::new(script);
+    let mut registry = Registry::new();
+    let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    registry.register(Arc::new(ScriptedTool::new("T", schema, Arc::clone(&script)))).unwrap();
+    let mut context = ToolContext::new(Arc::new(Workspace::open(folder.root()).unwrap()));
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let listener = Arc::clone(&logs);
+    context.logger = Some(Arc::new(move |log| listener.lock().unwrap().push(log.to_json())));
+    let clock = ScriptedClock::new("2024-01-01T00:00:00.000Z", 5).unwrap();
+
+    let refused = sage_tools::run(&registry, &clock, "T", json!({"b": 1}), &context).await;
+    assert_eq!(refused.to_json()["error"]["code"], "EVALIDATION");
+    assert_eq!(script.asked(), []);
+    let mut result = sage_tools::run(&registry, &clock, "T", json!({"a": 1}), &context).await;
+    assert_eq!(result.meta.take().unwrap().duration_ms, 5);
+    assert_eq!(result.to_json(), expect);
+    assert_eq!(Value::Array(logs.lock().unwrap().clone()), logged);
+    assert_eq!(script.asked(), [("T".to_owned(), json!({"a": 1}))]);
 }

@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use sage_errors::{Detail, SageError};
-use sage_utils::TypedError;
+use sage_tools::Graph;
+use sage_utils::{BoxFuture, TypedError};
 use serde_json::{Map, Value};
 
 use crate::host::Answer;
@@ -139,6 +140,25 @@ impl MemoryGraph {
         };
         let rows = self.query(query, params, commit);
         Ok(Answer::noted(rows.map(Value::Array).map_err(|error| error.to_json())))
+    }
+}
+
+impl Graph for MemoryGraph {
+    fn query<'a>(
+        &'a self,
+        query: &'a str,
+        params: Option<&'a Value>,
+        commit: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<Value>, TypedError>> {
+        Box::pin(async move {
+            let none = Map::new();
+            match params.map_or(Some(&none), Value::as_object) {
+                Some(params) => self.query(query, params, commit),
+                None => {
+                    Err(SageError::validation(Detail::new("params", "must be an object")).into())
+                }
+            }
+        })
     }
 }
 
