@@ -8,23 +8,23 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// A test that hangs fails; nothing waits this long otherwise.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// One connection, after its request has been read.
-pub struct Connection {
-    pub socket: TcpStream,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Connection {
+    pub(crate) socket: TcpStream,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Connection {
-    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).await.unwrap();
         self.socket.flush().await.unwrap();
     }
 
     /// The head of an answer that goes on until the connection is closed.
-    pub async fn begin(&mut self) {
+    pub(crate) async fn begin(&mut self) {
         self.send(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n",
         )
@@ -32,7 +32,7 @@ impl Connection {
     }
 
     /// Waits until the other side has closed.
-    pub async fn wait_for_close(&mut self) {
+    pub(crate) async fn wait_for_close(&mut self) {
         let mut rest = [0; 64];
         let read = tokio::time::timeout(LONG, self.socket.read(&mut rest)).await;
         match read.expect("the client closes its connection") {
@@ -43,7 +43,7 @@ impl Connection {
 }
 
 /// Accepts one connection, reads its request and lets `play` answer. Gives the address for a provider.
-pub async fn serve<T: Send + 'static, F: Future<Output = T> + Send>(
+pub(crate) async fn serve<T: Send + 'static, F: Future<Output = T> + Send>(
     play: impl FnOnce(Connection) -> F + Send + 'static,
 ) -> (String, JoinHandle<T>) {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
@@ -79,7 +79,7 @@ async fn read_request(mut socket: TcpStream) -> Connection {
 }
 
 /// Answers with these bytes and closes.
-pub async fn answering(bytes: impl Into<Vec<u8>>) -> (String, JoinHandle<(String, String)>) {
+pub(crate) async fn answering(bytes: impl Into<Vec<u8>>) -> (String, JoinHandle<(String, String)>) {
     let bytes = bytes.into();
     serve(move |mut connection| async move {
         connection.send(&bytes).await;
@@ -90,15 +90,15 @@ pub async fn answering(bytes: impl Into<Vec<u8>>) -> (String, JoinHandle<(String
 }
 
 /// A whole answer with the right length.
-pub fn whole(status: &str, headers: &str, body: &str) -> String {
+pub(crate) fn whole(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len())
 }
 
 /// Events of a stream, as they are sent.
-pub fn frames(data: &[&str]) -> String {
+pub(crate) fn frames(data: &[&str]) -> String {
     data.iter().map(|data| format!("data: {data}\n\n")).collect()
 }
 
-pub fn said(text: &str) -> String {
+pub(crate) fn said(text: &str) -> String {
     serde_json::json!({ "choices": [{ "index": 0, "delta": { "content": text } }] }).to_string()
 }

@@ -1,12 +1,10 @@
 //! Time limits, cancellation, and readers that take their time.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use futures::{FutureExt as _, StreamExt as _};
 use rstest::rstest;
 use sage_llm::{ChatOptions, Error, Llm, Model, Provider, Reply, Settings, StreamEvent};

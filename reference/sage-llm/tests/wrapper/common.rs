@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// What a provider does when it is asked.
 #[derive(Debug, Clone)]
-pub enum Turn {
+pub(crate) enum Turn {
     Text(String),
     Events(Vec<Step>),
     Fails(Error),
@@ -23,60 +23,60 @@ pub enum Turn {
 
 /// What a stream does when it is pulled.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub(crate) enum Step {
     Event(StreamEvent),
     Fails(Error),
     Stalls,
 }
 
 /// A turn that sends these events, given as JSON.
-pub fn events(events: &[Value]) -> Turn {
+pub(crate) fn events(events: &[Value]) -> Turn {
     Turn::Events(events.iter().map(|event| Step::Event(event_of(event))).collect())
 }
 
-pub fn event_of(value: &Value) -> StreamEvent {
+pub(crate) fn event_of(value: &Value) -> StreamEvent {
     StreamEvent::from_json(value.clone()).unwrap()
 }
 
-pub fn text(value: &str) -> Value {
+pub(crate) fn text(value: &str) -> Value {
     json!({ "type": "text", "value": value })
 }
 
-pub fn call(id: &str, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(id: &str, tool: &str, arguments: Value) -> Value {
     json!({ "type": "tool_call", "toolName": tool, "arguments": arguments, "callId": id })
 }
 
-pub fn result(id: &str, result: Value) -> Value {
+pub(crate) fn result(id: &str, result: Value) -> Value {
     json!({ "type": "tool_result", "callId": id, "result": result })
 }
 
-pub fn end() -> Value {
+pub(crate) fn end() -> Value {
     json!({ "type": "end" })
 }
 
-pub fn usage(prompt: u64, completion: u64) -> Value {
+pub(crate) fn usage(prompt: u64, completion: u64) -> Value {
     json!({ "type": "end", "usage": { "prompt": prompt, "completion": completion } })
 }
 
 /// What happened, in order.
-pub type Log = Arc<Mutex<Vec<String>>>;
+pub(crate) type Log = Arc<Mutex<Vec<String>>>;
 
 #[derive(Clone, Default)]
-pub struct Scripted {
+pub(crate) struct Scripted {
     name: String,
     turns: Arc<Mutex<VecDeque<Turn>>>,
-    pub log: Log,
+    pub(crate) log: Log,
     /// The options of every call.
-    pub asked: Arc<Mutex<Vec<Value>>>,
-    pub pulled: Arc<Mutex<u64>>,
+    pub(crate) asked: Arc<Mutex<Vec<Value>>>,
+    pub(crate) pulled: Arc<Mutex<u64>>,
 }
 
 impl Scripted {
-    pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self::named("scripted", turns)
     }
 
-    pub fn named(name: &str, turns: impl IntoIterator<Item = Turn>) -> Self {
+    pub(crate) fn named(name: &str, turns: impl IntoIterator<Item = Turn>) -> Self {
         Self {
             name: name.to_owned(),
             turns: Arc::new(Mutex::new(turns.into_iter().collect())),
@@ -84,7 +84,7 @@ impl Scripted {
         }
     }
 
-    pub fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }
@@ -163,8 +163,8 @@ impl Drop for Playing {
 }
 
 /// Tools: `Echo` gives its input back, `Throw` fails, `Stall` never answers.
-pub struct Tools {
-    pub log: Log,
+pub(crate) struct Tools {
+    pub(crate) log: Log,
 }
 
 impl ToolRunner for Tools {
@@ -197,7 +197,7 @@ impl Drop for Dropped {
 }
 
 /// Options with the tools Echo, Throw and Stall, each of which takes a string `a`.
-pub fn options() -> ChatOptions {
+pub(crate) fn options() -> ChatOptions {
     let parameters = json!({
         "type": "object", "properties": { "a": { "type": "string" } }, "required": ["a"],
     });
@@ -210,19 +210,19 @@ pub fn options() -> ChatOptions {
     .unwrap()
 }
 
-pub fn with_tools(provider: &Scripted) -> Settings {
+pub(crate) fn with_tools(provider: &Scripted) -> Settings {
     let runner = Tools { log: Arc::clone(&provider.log) };
     Settings { runner: Some(Arc::new(runner)), ..Settings::default() }
 }
 
-pub fn llm(provider: &Scripted) -> Llm {
+pub(crate) fn llm(provider: &Scripted) -> Llm {
     let llm = Llm::new();
     llm.set_provider(Arc::new(provider.clone()));
     llm
 }
 
 /// Every item as JSON, then the error that ended the stream.
-pub async fn all(mut stream: ChatStream) -> (Vec<Value>, Option<Value>) {
+pub(crate) async fn all(mut stream: ChatStream) -> (Vec<Value>, Option<Value>) {
     let mut items = Vec::new();
     while let Some(item) = stream.next().await {
         match item {
@@ -238,7 +238,7 @@ pub async fn all(mut stream: ChatStream) -> (Vec<Value>, Option<Value>) {
 }
 
 /// What comes of `provider` with these options and settings.
-pub async fn play(
+pub(crate) async fn play(
     provider: &Scripted,
     options: ChatOptions,
     settings: Settings,

@@ -1,10 +1,8 @@
 //! The prompt cache: what counts as the same question, and which answers are kept.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
+use crate::common::*;
 use futures::StreamExt as _;
 use proptest::prelude::*;
 use rstest::rstest;

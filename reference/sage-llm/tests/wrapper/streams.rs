@@ -1,10 +1,8 @@
 //! What a reader sees, round by round.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::*;
+use crate::common::*;
 use futures::StreamExt as _;
 use rstest::rstest;
 use sage_llm::{ChatOptions, Llm, Settings};
