@@ -67,7 +67,11 @@ fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str
 }
 
 fn of_events(call: &CallStep, events: &[Value], others: &[Value]) -> Option<&'static str> {
-    of_value(&call.streams, &joined(events).into(), &joined(others).into())
+    let (events, others) = (joined(events), joined(others));
+    if events == others {
+        return Some("adjacent texts");
+    }
+    of_value(&call.streams, &events.into(), &others.into())
 }
 
 fn of_files(
