@@ -85,25 +85,24 @@ impl Redactor {
         }
     }
 
-    /// The longest text that is searched for.
-    pub(crate) fn longest(&self) -> usize {
-        let needles = self.finder.iter().flat_map(|finder| &finder.needles);
-        needles.map(|(needle, _)| needle.len()).max().unwrap_or(0)
-    }
-
     /// `text` without secrets, where what followed has been cut off: an end that may be the
     /// beginning of a secret goes too.
     pub(crate) fn cut_text(&self, text: &str) -> String {
-        let mut kept = self.text(text);
-        let needles = || self.finder.iter().flat_map(|finder| &finder.needles);
-        let begins = |needle: &str, end: &str| end.len() < needle.len() && needle.starts_with(end);
-        while let Some(start) = (kept.len().saturating_sub(self.longest())..kept.len())
-            .filter(|start| kept.is_char_boundary(*start))
-            .find(|start| needles().any(|(needle, _)| begins(needle, &kept[*start..])))
-        {
-            kept.truncate(start);
+        let mut kept = text;
+        while let Some(start) = self.beginning(kept) {
+            kept = &kept[..start];
         }
-        kept
+        self.text(kept)
+    }
+
+    /// Where the end of `text` may be the beginning of a secret.
+    fn beginning(&self, text: &str) -> Option<usize> {
+        let needles = || self.finder.iter().flat_map(|finder| &finder.needles);
+        let longest = needles().map(|(needle, _)| needle.len()).max()?;
+        let begins = |needle: &str, end: &str| end.len() < needle.len() && needle.starts_with(end);
+        (text.len().saturating_sub(longest)..text.len())
+            .filter(|start| text.is_char_boundary(*start))
+            .find(|start| needles().any(|(needle, _)| begins(needle, &text[*start..])))
     }
 
     /// `value` without secrets in any string, names of members too.
@@ -277,6 +276,12 @@ mod tests {
     #[case("secsec", "")]
     fn what_is_left_before_a_cut(#[case] text: &str, #[case] expect: &str) {
         assert_eq!(redactor(&[("A", "secret")]).cut_text(text), expect);
+    }
+
+    #[test]
+    fn a_cut_through_two_that_overlap_leaves_neither() {
+        let redactor = redactor(&[("A", "secret"), ("B", "retarget")]);
+        assert_eq!(redactor.cut_text("text secretar"), "text ");
     }
 
     #[test]

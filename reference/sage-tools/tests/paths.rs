@@ -307,3 +307,18 @@ async fn a_hard_link_is_replaced_and_not_written_through() {
     assert!(!lab.at("delete").exists());
     assert_eq!(fs::read_to_string(lab.outside("a")).unwrap(), "old\n");
 }
+
+/// By its name alone, where there is no such folder that could be recognised.
+#[tokio::test]
+async fn a_link_to_a_protected_name() {
+    let lab = Lab::new();
+    fs::create_dir_all(lab.at("sub/.SAGE")).unwrap();
+    symlink(".sage", lab.at("file")).unwrap();
+    symlink("sub/.SAGE", lab.at("folder")).unwrap();
+    let before = lab.picture();
+    for path in ["file", "folder/x"] {
+        let result = lab.run("Write", json!({"file": path, "content": "new"})).await;
+        assert_eq!(result["error"]["code"], "EPERMISSION", "{path}");
+    }
+    assert_eq!(lab.picture(), before);
+}

@@ -92,6 +92,18 @@ async fn a_whole_tree_is_gone(#[case] late: bool) {
     }
 }
 
+/// A program that has taken off its mark is still known by its parents.
+#[tokio::test]
+async fn a_tree_without_marks_is_gone() {
+    let lab = Lab::new();
+    let script = "ulimit -S -R unlimited; setsid sh -c 'echo $$ >> pids; exec sleep 600' >/dev/null 2>&1 & sleep 600";
+    let input = json!({"command": "/bin/bash", "args": ["-c", script], "timeoutMs": 700});
+    let result = lab.run("Bash", input).await;
+    assert_eq!(result["error"]["code"], "ETIMEOUT", "{result}");
+    assert_eq!(written(&lab, "pids"), 1);
+    assert_eq!(alive(&lab, "pids"), [""; 0]);
+}
+
 #[tokio::test]
 async fn a_time_limit_is_told() {
     let lab = Lab::new();

@@ -301,6 +301,19 @@ async fn a_cut_leaves_no_part_of_a_secret() {
     }
 }
 
+/// What is told is much shorter than what was read, so the end of that shows.
+#[tokio::test]
+async fn a_cut_inside_a_long_secret_leaves_no_part_of_it() {
+    let long: String = (0..700).map(|n| format!("{n:04}")).collect();
+    let lab = Lab::with_secrets(&[("LONG", &long)]);
+    let script = "n=0; while [ $n -lt 600 ]; do printf %s \"$1\"; n=$((n+1)); done";
+    let input = json!({"command": "/bin/sh", "args": ["-c", script, "sh", "$ENV.LONG"]});
+    let result = lab.run("Bash", input).await;
+    let stdout = result["data"]["stdout"].as_str().unwrap();
+    assert!(stdout.contains("truncated"));
+    assert!(!stdout.contains("0000"), "{}", &stdout[stdout.len() - 100..]);
+}
+
 #[tokio::test]
 async fn nothing_that_is_printed_for_debugging_holds_a_value() {
     let mut lab = Lab::with_secrets(&SECRETS);

@@ -240,6 +240,15 @@ async fn a_patch_that_is_applied(#[case] patch: &str, #[case] expect: &str) {
 }
 
 #[tokio::test]
+async fn hunks_are_applied_in_their_order() {
+    let lab = Lab::new();
+    fs::write(lab.at("a"), "x\ny\n1\n2\n3\n4\n5\n").unwrap();
+    let patch = "@@ -4,3 +4,3 @@\n 2\n-3\n+three\n 4\n@@ -7,2 +7,2 @@\n-x\n+X\n y\n";
+    let result = lab.run("Edit", json!({"file": "a", "patch": patch})).await;
+    assert_eq!(result["error"]["details"][0]["field"], "patch", "{result}");
+}
+
+#[tokio::test]
 async fn an_edit_of_a_missing_file() {
     let error = &Lab::new().run("Edit", json!({"file": "a", "patch": PATCH})).await["error"];
     assert_eq!((&error["code"], &error["path"]), (&json!("EIO"), &json!("a")));

@@ -88,9 +88,7 @@ impl Program {
         let (Some(stdout), Some(stderr)) = pipes else {
             return Err(io::Error::other("its pipes are missing"));
         };
-        let keep = output::LIMIT + redactor.longest();
-        let stdout = Gathering::start(stdout, keep);
-        let stderr = Gathering::start(stderr, keep);
+        let (stdout, stderr) = (Gathering::start(stdout), Gathering::start(stderr));
         let status = tokio::time::timeout(limit, child.wait()).await;
         tree.fell(&mut child).await;
         let Ok(status) = status else {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::redact::Redactor;
 
 /// The most that is told of a stream, in bytes.
-pub(super) const LIMIT: usize = 1 << 20;
+const LIMIT: usize = 1 << 20;
 /// What stands where the rest was cut off.
 const MARK: &str = "\n[truncated]\n";
 
@@ -27,14 +27,14 @@ pub(super) struct Gathered {
 }
 
 impl Gathering {
-    /// Reads on after `keep` bytes, so that the program need not wait, but keeps no more.
-    pub(super) fn start(mut stream: impl AsyncRead + Unpin + Send + 'static, keep: usize) -> Self {
+    /// Reads on after the limit, so that the program need not wait, but keeps no more.
+    pub(super) fn start(mut stream: impl AsyncRead + Unpin + Send + 'static) -> Self {
         let gathered = Arc::new(Mutex::new(Gathered::default()));
         let shared = Arc::clone(&gathered);
         let reading = tokio::spawn(async move {
             let mut chunk = vec![0; 64 * 1024];
             while let Ok(count @ 1..) = stream.read(&mut chunk).await {
-                lock(&shared).push(&chunk[..count], keep);
+                lock(&shared).push(&chunk[..count]);
             }
         });
         Self { reading, gathered }
@@ -59,17 +59,17 @@ fn lock(gathered: &Mutex<Gathered>) -> std::sync::MutexGuard<'_, Gathered> {
 }
 
 impl Gathered {
-    fn push(&mut self, bytes: &[u8], keep: usize) {
-        let room = keep.saturating_sub(self.kept.len());
+    fn push(&mut self, bytes: &[u8]) {
+        let room = LIMIT - self.kept.len();
         self.is_cut |= bytes.len() > room;
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// As text, without secrets, and cut after that: so no part of a secret is left at the cut.
+    /// As text, without secrets and without the beginning of one at the cut.
     pub(super) fn told(self, redactor: &Redactor) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let mut told = if self.is_cut { redactor.cut_text(&text) } else { redactor.text(&text) };
-        if self.is_cut || self.kept.len() > LIMIT {
+        if self.is_cut || told.len() > LIMIT {
             let mut end = LIMIT.min(told.len());
             while !told.is_char_boundary(end) {
                 end -= 1;

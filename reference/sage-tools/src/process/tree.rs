@@ -81,10 +81,12 @@ impl Tree {
     /// Kills what is left of it, and comes back when nothing is.
     pub(super) async fn fell(mut self, child: &mut Child) {
         for _ in 0..MOST_ROUNDS {
+            // Parents are looked at before they are killed: some children are known by them alone.
+            let left = self.kill_and_reap();
             // The first process is tokio's to wait for.
             let _ended = child.start_kill();
             let _status = child.try_wait();
-            if self.kill_and_reap() == 0 && child.id().is_none() {
+            if left == 0 && child.id().is_none() {
                 break;
             }
             tokio::time::sleep(BETWEEN_ROUNDS).await;

@@ -240,3 +240,19 @@ fn create_beside(folder: BorrowedFd<'_>) -> io::Result<(OsString, OwnedFd)> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("taken")).unwrap();
+        let handle = File::open(folder.path()).unwrap();
+        for how in [RenameFlags::empty(), RenameFlags::NOREPLACE] {
+            replace(handle.as_fd(), OsStr::new("taken"), b"x", None, how).unwrap_err();
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
