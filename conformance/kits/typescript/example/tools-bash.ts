@@ -6,7 +6,6 @@ import { accessSync, constants as files, statSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
 import type { Readable } from "node:stream";
-import { setTimeout as pause } from "node:timers/promises";
 import { invalid, isRecord, typedError, type TypedError } from "./errors.ts";
 import { Leash } from "./tools-leash.ts";
 import { CUT } from "./tools-secrets.ts";
@@ -17,12 +16,6 @@ const MOST_OUTPUT = 1024 * 1024;
 const DEFAULT_PATH = "/usr/bin:/bin";
 /** The longest wait that a timer of Node knows. */
 const LONGEST_TIMER = 2 ** 31 - 1;
-/**
- * For output that somebody holds open who could not be found. Many short waits: one long timer could be over before a busy
- * process has read what is there.
- */
-const CLOSING_WAITS = 20;
-const CLOSING_MS = 50;
 
 interface Command {
   command: string;
@@ -66,18 +59,15 @@ async function run(program: string, { command, args = [], timeoutMs }: Command, 
     const child = await start(program, { command, args }, leash, ctx);
     leash.hold(child.pid ?? 0);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-    let isClosed = false;
-    const closed = once(child, "close").then(() => (isClosed = true));
+    const closed = once(child, "close");
     const timedOut = new Promise<"timed out">((resolve) => {
       if (timeoutMs !== undefined) timer = setTimeout(resolve, Math.min(timeoutMs, LONGEST_TIMER), "timed out");
     });
     const hasExited = child.exitCode !== null || child.signalCode !== null;
     const end = await Promise.race([hasExited ? [child.exitCode, child.signalCode] : once(child, "exit"), timedOut]);
     // Also when the program ended by itself: what it left in the background would write to files of later calls.
-    await leash.pull();
-    for (let waits = 0; !isClosed && waits < CLOSING_WAITS; waits++) await Promise.race([closed, pause(CLOSING_MS)]);
-    child.stdout?.destroy();
-    child.stderr?.destroy();
+    await leash.pull(closed, end !== "timed out");
+    for (const stream of child.stdio) stream?.destroy();
     if (end === "timed out") throw timeout(command, timeoutMs ?? 0, performance.now() - startedAt);
     return { code: exitCode(end), stdout: stdout(), stderr: stderr() };
   } finally {
@@ -95,8 +85,10 @@ async function start(program: string, { command, args = [] }: Command, leash: Le
       env: { ...ctx.env },
       // A session of its own, so that the terminal's signals are not the program's.
       detached: true,
-      stdio: ["ignore", "pipe", "pipe", leash.descriptor],
+      stdio: ["ignore", "pipe", "pipe", "pipe", leash.descriptor],
     });
+    // Nobody writes there; it is read to see it closed.
+    child.stdio[3]?.on("data", () => {});
     await once(child, "spawn");
     return child;
   } catch (error) {

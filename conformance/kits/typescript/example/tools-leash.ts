@@ -1,10 +1,11 @@
 /**
- * Finds what is left of a program: its children, and theirs, wherever they went.
+ * Ends what is left of a program: its children, and theirs, wherever they went.
  *
  * A group or a session is not enough, since `setsid` leaves both, and who is whose child is lost when a parent ends. So the
- * program inherits one more open file, a deleted one that nobody else has, and so do all that come from it. Who has it open, is
- * in the program's session, or is the child of such a one, belongs to the program. A daemon that closes every file that it did
- * not open, and whose parents are gone, is not found: for that, run the whole in a container.
+ * program inherits two more open files, and so do all that come from it. One is a pipe: when that is closed, nobody is left, and
+ * nobody need be looked for, which would cost more than most programs. The other is a deleted file that nobody else has: who has
+ * it open, is in the program's session, or is the child of such a one, belongs to the program. A daemon that closes every file
+ * that it did not open, and whose parents are gone, is not found: for that, run the whole in a container.
  */
 
 import { randomUUID } from "node:crypto";
@@ -13,8 +14,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** How long killed processes may take to go; one that waits for a broken disk never does. */
-const PATIENCE_MS = 2000;
+/** What a program's end is waited for before anybody is looked for, and the longest pause between two looks. */
+const FIRST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 100;
+/** So often nobody is found before the wait is given up: somebody is hidden too well. */
+const VAIN_LOOKS = 10;
 
 const held = new Set<Leash>();
 // Whatever ends this process, it leaves no other behind.
@@ -43,23 +47,26 @@ export class Leash {
     held.add(this);
   }
 
-  /** Kills what is left, and resolves when it is gone. */
-  async pull(): Promise<void> {
-    // Again and again: while some were killed, others may have been born.
-    const end = performance.now() + PATIENCE_MS;
-    for (let wait = 1; this.kill() > 0 && performance.now() < end; wait = Math.min(2 * wait, 50)) await pause(wait);
+  /** Kills what is left. Resolves when all that the program had open is `closed`. `hasEnded`: it did so by itself. */
+  async pull(closed: Promise<unknown>, hasEnded: boolean): Promise<void> {
+    let isClosed = false;
+    const over = closed.then(() => (isClosed = true));
+    // A program that still runs knows its children; they are looked for before it is killed.
+    if (hasEnded) killOne(-this.#leader);
+    else this.kill();
+    let wait = FIRST_WAIT_MS;
+    for (let vain = 0; vain < VAIN_LOOKS; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      await Promise.race([over, pause(wait)]);
+      if (isClosed) return;
+      // Again and again: while some were killed, others may have been born.
+      vain = this.kill() > 0 ? 0 : vain + 1;
+    }
   }
 
-  /** How many there were. */
+  /** Looks for all that belong to the program, and kills them. How many there were. */
   kill(): number {
     const found = this.#find();
-    for (const pid of found) {
-      try {
-        process.kill(pid, "SIGKILL");
-      } catch {
-        // It has gone by itself.
-      }
-    }
+    for (const pid of found) killOne(pid);
     return found.length;
   }
 
@@ -124,6 +131,14 @@ function processAt(pid: number): (Process & { readonly hasEnded: boolean }) | un
   const [parent = 0, group = 0, session = 0] = numbers.map(Number);
   // A zombie has ended, and only waits for its parent to ask.
   return { pid, parent, group, session, started: Number(numbers[18]), hasEnded: /[ZX]/.test(state) };
+}
+
+function killOne(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has gone by itself.
+  }
 }
 
 function linkAt(path: string): string | undefined {

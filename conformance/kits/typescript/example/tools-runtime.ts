@@ -1,6 +1,6 @@
 /** How a tool is run: permission, secrets, validation, execution, redaction. The answer is always a result. */
 
-import { isRecord, typedError } from "./errors.ts";
+import { ioError, isRecord, typedError } from "./errors.ts";
 import { injectSecrets, redactorOf, type Secrets } from "./tools-secrets.ts";
 import type { Tool, ToolContext, ToolError, ToolRegistry, ToolResult } from "./tools.ts";
 import type { Clock } from "./utils.ts";
@@ -70,9 +70,13 @@ function redactResult(result: ToolResult, redact: <T>(value: T) => T): ToolResul
 const OUR_CODES = ["EVALIDATION", "EPERMISSION", "ETIMEOUT", "EIO", "ELOCK_TIMEOUT", "EHALT", "ESECRET_NOT_FOUND"];
 const isOurs = (code: string): boolean => OUR_CODES.includes(code);
 
-/** A typed error as a result tells it. What has no code is nobody's refusal but a mistake in the program, and is thrown on. */
+/**
+ * A typed error as a result tells it; one of the system, whose codes are not the taxonomy's, as `EIO`. What has no code is
+ * nobody's refusal but a mistake in the program, and is thrown on.
+ */
 export function asToolError(error: unknown): ToolError {
   if (!(error instanceof Error) || !isRecord(error)) throw error;
+  if (typeof error["syscall"] === "string") return asToolError(ioError(error["syscall"], String(error["path"] ?? ""), error));
   const { code, name: _name, stack: _stack, cause: _cause, ...properties } = error;
   if (typeof code !== "string") throw error;
   return { ...properties, code, message: error.message };
