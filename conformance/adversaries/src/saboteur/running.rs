@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::tools::{Answer, Call, Memory, Next, Subject, around, root};
+use super::tools::{Answer, Call, Memory, Next, Place, Subject, around, root};
 use crate::Adversary;
 
 const EXECUTE: &[&str] = &["tools.execute"];
@@ -16,7 +18,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-after-a-refusal",
         "a Write without permission is refused, and done",
-        &["TOOLS-085"],
+        &["TOOLS-016", "TOOLS-085", "TOOLS-087", "TOOLS-089"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 !may(args, "Write") && !leads_out(call, args) && !is_in_sage(args)
@@ -26,7 +28,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-outside",
         "a path that leads out is refused, and written",
-        &["TOOLS-090"],
+        &["TOOLS-090", "TOOLS-093"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 may(args, "Write") && leads_out(call, args)
@@ -36,7 +38,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-into-dot-sage",
         "a Write below .sage/ is refused, and done",
-        &["TOOLS-097"],
+        &["TOOLS-097", "TOOLS-098", "TOOLS-099"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 may(args, "Write") && is_in_sage(args) && !leads_out(call, args)
@@ -46,7 +48,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-through-hard-links",
         "a file with two names is written in place",
-        &["TOOLS-091"],
+        &["TOOLS-048", "TOOLS-091"],
         writes_through_hard_links,
     ),
     Adversary::saboteur(
@@ -58,7 +60,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-in-a-dry-run",
         "a dry run of Write writes",
-        &["TOOLS-103"],
+        &["TOOLS-103", "TOOLS-104", "TOOLS-105"],
         writes_in_a_dry_run,
     ),
     Adversary::saboteur(
@@ -70,7 +72,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "checks-by-doing",
         "an Edit that should only be checked is applied",
-        &["TOOLS-065"],
+        &["TOOLS-051", "TOOLS-065", "TOOLS-066"],
         |subject| {
             around(subject, EXECUTE, async |call, mut args: Value, inner: Next| {
                 if args["input"]["strategy"] == "check" {
@@ -89,13 +91,14 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "runs-what-does-not-fit",
         "input that is refused is executed all the same",
-        &["TOOLS-027"],
+        // Wherever input is refused, nobody must be asked to run it.
+        &["TOOLS-006", "TOOLS-021", "TOOLS-027", "TOOLS-028", "TOOLS-117", "TOOLS-123"],
         |subject| runs_what_is_refused(subject, &["EVALIDATION"]),
     ),
     Adversary::saboteur(
         "runs-without-its-secret",
         "a tool whose secret is missing is executed all the same",
-        &["TOOLS-110"],
+        &["TOOLS-110", "TOOLS-118"],
         |subject| runs_what_is_refused(subject, &["ESECRET_NOT_FOUND", "EPERMISSION"]),
     ),
     Adversary::saboteur(
@@ -189,8 +192,13 @@ fn is_refused(answer: &Answer, codes: &[&str]) -> bool {
 
 fn writes_what_is_refused(subject: Subject, when: fn(&Call, &Value) -> bool) -> Subject {
     around(subject, EXECUTE, move |call: Call, args: Value, inner: Next| async move {
-        let chosen =
-            args["name"] == "Write" && args["context"]["dryRun"] != true && when(&call, &args);
+        static UNDER_WAY: Memory<usize> = Memory::new();
+        // Who is first, when links are swapped at the same time, would be left to chance.
+        let alone = Place::take(&UNDER_WAY, &call, "tools").total().await == 1;
+        let chosen = alone
+            && args["name"] == "Write"
+            && args["context"]["dryRun"] != true
+            && when(&call, &args);
         let answer = inner.call(call.clone(), args.clone()).await;
         if chosen && is_refused(&answer, &["EPERMISSION"]) {
             let place = file(&call, &args);
@@ -226,8 +234,12 @@ fn is_done(answer: &Answer) -> bool {
 
 fn leaves_a_temporary_file(subject: Subject) -> Subject {
     around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
+        static UNDER_WAY: Memory<usize> = Memory::new();
+        // With others under way it would be theirs as well.
+        let alone = Place::take(&UNDER_WAY, &call, "tools").total().await == 1;
         let answer = inner.call(call.clone(), args.clone()).await;
-        if args["name"] == "Write" && args["context"]["dryRun"] != true && is_done(&answer) {
+        let writes = args["name"] == "Write" && args["context"]["dryRun"] != true;
+        if alone && writes && is_done(&answer) {
             let mut draft = file(&call, &args).into_os_string();
             draft.push(".tmp");
             // Where there is no place for it, none is left.
@@ -293,8 +305,16 @@ fn runs_what_is_refused(subject: Subject, codes: &'static [&'static str]) -> Sub
     around(subject, EXECUTE, move |call: Call, args: Value, inner: Next| async move {
         let name = args["name"].as_str().unwrap_or_default().to_owned();
         let input = args["input"].clone();
-        let answer = inner.call(call.clone(), args).await;
-        if !STANDARD.contains(&name.as_str()) && is_refused(&answer, codes) {
+        let ran = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&ran);
+        let watched = call.clone().answering(move |fake, _, _| {
+            seen.fetch_or(fake == "tools", Ordering::Relaxed);
+            None
+        });
+        let answer = inner.call(watched, args).await;
+        // A tool that ran and then refused is none of these.
+        let refused = is_refused(&answer, codes) && !ran.load(Ordering::Relaxed);
+        if !STANDARD.contains(&name.as_str()) && refused {
             // Its result is thrown away, as that of a call that never was.
             let _result =
                 call.ask("tools", "execute", json!({ "name": name, "input": input })).await;

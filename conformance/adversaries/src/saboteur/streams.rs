@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sage_utils::canonical_json;
 use serde_json::{Value, json};
 
 use super::tools::{Answer, Call, Memory, Next, Subject, around};
@@ -13,28 +14,31 @@ const CHAT: &[&str] = &["llm.createChatStream"];
 pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "mixes-results-up",
-        "the result of a call goes to the call before it",
-        &["LLM-025"],
+        "a good result goes to the call before it",
+        &["LLM-025", "LLM-027", "LLM-040", "LLM-041", "LLM-043", "LLM-044", "LLM-065"],
         mixes_results_up,
     ),
-    Adversary::saboteur("repeats-results", "a result comes twice", &["LLM-027"], repeats_results),
-    Adversary::saboteur("never-says-end", "a stream has no end", &["LLM-010"], never_says_end),
     Adversary::saboteur(
         "runs-what-it-refused",
         "a call that is refused is executed all the same",
-        &["LLM-031"],
+        // Wherever a call is refused, nobody must be asked to run it.
+        &[
+            "LLM-031", "LLM-032", "LLM-033", "LLM-034", "LLM-035", "LLM-036", "LLM-037", "LLM-040",
+            "LLM-065",
+        ],
         runs_what_it_refused,
     ),
     Adversary::saboteur(
         "gathers-until-the-end",
-        "items are passed on when the stream is over",
-        &["LLM-011"],
+        "items are passed on when the stream is over, whether or not anybody is left",
+        &["LLM-011", "LLM-012", "LLM-054", "LLM-055", "LLM-062"],
         gathers_until_the_end,
-    ),
+    )
+    .slow(),
     Adversary::saboteur(
         "lets-the-provider-run",
         "a provider is never told to stop",
-        &["LLM-050"],
+        &["LLM-038", "LLM-039", "LLM-049", "LLM-050", "LLM-054", "LLM-055"],
         |subject| {
             around(subject, CHAT, async |call, args, inner: Next| {
                 inner.call(call.answering(never_stops), args).await
@@ -44,8 +48,8 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "ignores-limits-of-time",
         "a stream that stalls stalls for ever",
-        &["LLM-049"],
-        |subject| without(subject, "timeoutMs"),
+        &["LLM-048", "LLM-049", "LLM-050", "LLM-051", "LLM-052", "LLM-053", "LLM-062"],
+        ignores_limits_of_time,
     )
     .slow(),
     Adversary::saboteur(
@@ -60,15 +64,10 @@ pub(super) const ALL: &[Adversary] = &[
         },
     ),
     Adversary::saboteur(
-        "reads-on-alone",
-        "whatever the provider has is fetched, though the reader left",
-        &["LLM-055"],
-        reads_on_alone,
-    ),
-    Adversary::saboteur(
         "always-caches",
         "the prompt cache is on without being asked for",
-        &["LLM-056"],
+        // Whoever asks twice finds it out.
+        &["LLM-004", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060", "LLM-064"],
         |subject| {
             around(subject, CHAT, async |call, mut args: Value, inner: Next| {
                 args["cache"] = json!(true);
@@ -88,7 +87,7 @@ pub(super) const ALL: &[Adversary] = &[
         "caches-by-request",
         "the prompt cache takes another request id for another question",
         &["LLM-059"],
-        |subject| caches_by(subject, |_| ()),
+        |subject| caches_by(subject, &[]),
     ),
     Adversary::saboteur(
         "caches-what-failed",
@@ -99,7 +98,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "answers-otherwise-the-next-time",
         "the same request gives another stream when it is made again",
-        &["LLM-064"],
+        &["LLM-040", "LLM-064"],
         answers_otherwise,
     ),
 ];
@@ -113,9 +112,12 @@ fn without_members(options: &Value, names: &[&str]) -> Value {
     options
 }
 
-fn without(subject: Subject, option: &'static str) -> Subject {
-    around(subject, CHAT, move |call, mut args: Value, inner: Next| async move {
-        args["options"] = without_members(&args["options"], &[option]);
+fn ignores_limits_of_time(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call, mut args: Value, inner: Next| {
+        // One that is refused stays.
+        if args["options"]["timeoutMs"].as_u64().is_some_and(|limit| limit > 0) {
+            args["options"] = without_members(&args["options"], &["timeoutMs"]);
+        }
         inner.call(call, args).await
     })
 }
@@ -132,7 +134,7 @@ fn mixes_results_up(subject: Subject) -> Subject {
     around(subject, CHAT, async |call, args, inner: Next| {
         let before = Mutex::new(None);
         let call = call.changing_items(move |mut item| {
-            if is(&item, "tool_result") {
+            if is(&item, "tool_result") && item["result"]["ok"] == true {
                 let own = item["callId"].clone();
                 if let Some(other) = held(&before).replace(own) {
                     item["callId"] = other;
@@ -140,23 +142,6 @@ fn mixes_results_up(subject: Subject) -> Subject {
             }
             vec![item]
         });
-        inner.call(call, args).await
-    })
-}
-
-fn repeats_results(subject: Subject) -> Subject {
-    around(subject, CHAT, async |call, args, inner: Next| {
-        let call = call.changing_items(|item| {
-            let times = if is(&item, "tool_result") { 2 } else { 1 };
-            vec![item; times]
-        });
-        inner.call(call, args).await
-    })
-}
-
-fn never_says_end(subject: Subject) -> Subject {
-    around(subject, CHAT, async |call, args, inner: Next| {
-        let call = call.changing_items(|item| if is(&item, "end") { vec![] } else { vec![item] });
         inner.call(call, args).await
     })
 }
@@ -176,10 +161,19 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
             }
             vec![item]
         });
+        // A tool that ran and then refused is none of these.
+        let ran: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let seen = Arc::clone(&ran);
+        let watched = watched.answering(move |fake, _, asked| {
+            if fake == "tools" {
+                held(&seen).push(asked.clone());
+            }
+            None
+        });
         let runs = args["tools"] == "fake";
         let answer = inner.call(watched, args).await;
-        let refused = std::mem::take(&mut *held(&refused));
-        for asked in refused.into_iter().filter(|_| runs) {
+        let (refused, ran) = (std::mem::take(&mut *held(&refused)), held(&ran).clone());
+        for asked in refused.into_iter().filter(|asked| runs && !ran.contains(asked)) {
             // What comes of it is of no interest to anybody.
             let _result = call.ask("tools", "execute", asked).await;
         }
@@ -188,7 +182,11 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
 }
 
 fn gathers_until_the_end(subject: Subject) -> Subject {
-    around(subject, CHAT, async |call: Call, args, inner: Next| {
+    around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
+        let take = args["take"].as_u64().and_then(|take| usize::try_from(take).ok());
+        if let Value::Object(args) = &mut args {
+            args.remove("take");
+        }
         let gathered: Arc<Mutex<Vec<Value>>> = Arc::default();
         let kept = Arc::clone(&gathered);
         let silent = call.clone().changing_items(move |item| {
@@ -196,43 +194,29 @@ fn gathers_until_the_end(subject: Subject) -> Subject {
             vec![]
         });
         let answer = inner.call(silent, args).await;
-        if answer.is_ok() {
-            let gathered = std::mem::take(&mut *held(&gathered));
-            gathered.into_iter().for_each(|item| call.emit(item));
-        }
+        let gathered = std::mem::take(&mut *held(&gathered));
+        gathered.into_iter().take(take.unwrap_or(usize::MAX)).for_each(|item| call.emit(item));
         answer
     })
 }
 
-fn reads_on_alone(subject: Subject) -> Subject {
-    around(subject, CHAT, async |call, mut args: Value, inner: Next| {
-        let Some(take) = args["take"].as_u64() else { return inner.call(call, args).await };
-        if let Value::Object(args) = &mut args {
-            args.remove("take");
-        }
-        let left = Mutex::new(take);
-        let call = call.changing_items(move |item| {
-            let mut left = held(&left);
-            let wanted = *left > 0;
-            *left = left.saturating_sub(1);
-            if wanted { vec![item] } else { vec![] }
-        });
-        inner.call(call, args).await
-    })
-}
-
-/// What was streamed for a question, as far as `key` tells questions apart.
-fn caches_by(subject: Subject, key: fn(&mut Value)) -> Subject {
+/// What was streamed for a question. Options of these names make no other question.
+fn caches_by(subject: Subject, passed_over: &'static [&'static str]) -> Subject {
     static KEPT: Memory<Vec<Value>> = Memory::new();
+    static PROVIDER: Memory<String> = Memory::new();
+    let subject =
+        around(subject, &["llm.setProvider"], async |call: Call, args: Value, inner: Next| {
+            PROVIDER.of(&call, "", |name| *name = Some(args["name"].to_string()));
+            inner.call(call, args).await
+        });
     around(subject, CHAT, move |call: Call, mut args: Value, inner: Next| async move {
         if args["cache"] != true {
             return inner.call(call, args).await;
         }
         args["cache"] = json!(false);
-        let mut question = args["options"].clone();
-        key(&mut question);
-        question.sort_all_objects();
-        let question = question.to_string();
+        let question = canonical_json(&without_members(&args["options"], passed_over));
+        let provider = PROVIDER.of(&call, "", |name| name.clone()).unwrap_or_default();
+        let question = format!("{provider} {question}");
         if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
             items.into_iter().for_each(|item| call.emit(item));
             return Ok(Value::Null);
@@ -251,9 +235,8 @@ fn caches_what_failed(subject: Subject) -> Subject {
         if args["cache"] != true {
             return inner.call(call, args).await;
         }
-        let mut question = without_members(&args["options"], &["requestId", "timeoutMs"]);
-        question.sort_all_objects();
-        let question = question.to_string();
+        let question =
+            canonical_json(&without_members(&args["options"], &["requestId", "timeoutMs"]));
         if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
             items.into_iter().for_each(|item| call.emit(item));
             return Ok(Value::Null);
@@ -282,7 +265,12 @@ async fn recorded(call: &Call, args: Value, inner: &Next) -> (Answer, Vec<Value>
 fn answers_otherwise(subject: Subject) -> Subject {
     static ASKED: Memory<()> = Memory::new();
     around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
-        let again = ASKED.of(&call, &args.to_string(), |asked| asked.replace(()).is_some());
+        // Only where the request says all that the answer depends on.
+        let whole =
+            ["temperature", "max_tokens"].iter().all(|name| args["options"].get(name).is_some());
+        let again = whole
+            && args["cache"] != true
+            && ASKED.of(&call, &args.to_string(), |asked| asked.replace(()).is_some());
         let call = call.changing_items(move |mut item| {
             if let (true, "text", Some(text)) =
                 (again, item["type"].as_str().unwrap_or_default(), item["value"].as_str())
