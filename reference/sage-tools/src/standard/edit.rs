@@ -56,11 +56,11 @@ impl Tool for Edit {
             let checks_only = input["strategy"] == "check";
             let touches = !checks_only && !context.dry_run;
             let edited = blocking(context, move |workspace| {
-                // The path first: what is wrong with it does not depend on the patch.
-                let patch = Patch::parse(&patch).map_err(|reason| malformed(&reason));
-                let kind = patch.as_ref().map_or(Kind::Change, |patch| patch.kind);
+                // The path first: where nothing may be written, it does not matter what.
+                workspace.check(&file, Change::Write(b""))?;
+                let patch = Patch::parse(&patch).map_err(|reason| malformed(&reason))?;
+                let kind = patch.kind;
                 let old = read_old(workspace, &file, kind)?;
-                let patch = patch?;
                 match patch.apply(&old, &file) {
                     Ok(applied) => {
                         change(workspace, &file, kind, &applied, touches)?;
@@ -81,9 +81,8 @@ fn malformed(reason: &str) -> SageError {
     )
 }
 
-/// The content before the patch. Refused here already is what could not be written back.
+/// The content before the patch.
 fn read_old(workspace: &Workspace, file: &str, kind: Kind) -> Result<Vec<u8>, SageError> {
-    workspace.check(file, Change::Write(b""))?;
     match (kind, workspace.read(file)) {
         (Kind::Create, Ok(_)) => {
             Err(malformed("does not fit: it makes a new file, but there is one"))
