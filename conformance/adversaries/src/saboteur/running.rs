@@ -85,7 +85,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "touches-what-does-not-fit",
         "an Edit that is refused leaves its mark in the file",
-        &["TOOLS-053"],
+        &["TOOLS-053", "TOOLS-055", "TOOLS-057", "TOOLS-058", "TOOLS-061", "TOOLS-063"],
         touches_what_does_not_fit,
     ),
     Adversary::saboteur(
@@ -126,7 +126,13 @@ pub(super) const ALL: &[Adversary] = &[
         &["TOOLS-035"],
         |subject| {
             around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
-                if args["name"] == "GraphQuery" && args["input"].get("query").is_some() {
+                // Where nothing else is wrong: a fault of the graph would be the first answer's.
+                let plain = args["input"].as_object().is_some_and(|input| {
+                    input.keys().all(|name| ["query", "params", "commit"].contains(&name.as_str()))
+                        && input["query"].is_string()
+                });
+                let secret = args["context"]["secrets"] == true;
+                if args["name"] == "GraphQuery" && plain && !secret {
                     // Only the second answer counts.
                     let _first = call.ask("graph", "query", args["input"].clone()).await;
                 }
@@ -334,7 +340,8 @@ fn kills_the_child_alone(subject: Subject) -> Subject {
         ) else {
             return inner.call(call, args).await;
         };
-        if args["context"]["dryRun"] == true || !command.starts_with('/') {
+        let secret = args["context"]["secrets"] == true;
+        if args["context"]["dryRun"] == true || secret || limit == 0 || !command.starts_with('/') {
             return inner.call(call, args).await;
         }
         let words = input["args"].as_array().into_iter().flatten().filter_map(Value::as_str);

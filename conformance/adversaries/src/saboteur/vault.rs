@@ -11,7 +11,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "logs-what-tools-get",
         "the input of a tool is told to the logger, with its secrets",
-        &["TOOLS-121"],
+        &["TOOLS-121", "TOOLS-124"],
         logs_what_tools_get,
     ),
     Adversary::saboteur(

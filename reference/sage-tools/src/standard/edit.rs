@@ -56,8 +56,7 @@ impl Tool for Edit {
             let checks_only = input["strategy"] == "check";
             let touches = !checks_only && !context.dry_run;
             let edited = blocking(context, move |workspace| {
-                // The path first: what is wrong with it does not depend on the patch.
-                // Refused here already is what could not be written back.
+                // The path first: where nothing may be written, it does not matter what.
                 workspace.check(&file, Change::Write(b""))?;
                 let patch = Patch::parse(&patch).map_err(|reason| malformed(&reason))?;
                 let kind = patch.kind;
