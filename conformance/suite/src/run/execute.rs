@@ -197,6 +197,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         match &step.action {
             Action::Call(call) => {
                 self.seat(place(call)).await?;
+                self.note_stray(place(call));
                 let mut answer = self.send(step, call).await?;
                 answer.asks = self.take_asks(place(call));
                 Ok(Seen::Calls(vec![answer]))
@@ -207,8 +208,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                 }
                 let answers = join_all(calls.iter().map(|call| self.send(step, call))).await;
                 for call in calls {
-                    let asks = self.take_asks(place(call));
-                    self.stray.extend(asks);
+                    self.note_stray(place(call));
                 }
                 Ok(Seen::Calls(answers.into_iter().collect::<Result<_, _>>()?))
             }
@@ -216,8 +216,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.seat((process, MAIN_SESSION)).await?;
                 let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
                 for place in places.into_iter().filter(|(of, _)| of == process) {
-                    let asks = self.take_asks(place);
-                    self.stray.extend(asks);
+                    self.note_stray(place);
                 }
                 self.seats.retain(|(of, _), _| of != process);
                 match self.crew.remove(process.as_str()) {
@@ -332,6 +331,13 @@ impl<'a, P: Processes> Stage<'a, P> {
         asks
     }
 
+    /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
+    /// more is no offence, however late it comes.
+    fn note_stray(&mut self, place: Place<'a>) {
+        let asks = self.take_asks(place);
+        self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
+    }
+
     /// The process that a step speaks to.
     fn process_of(&self, step: &Step) -> Option<Rc<Connection>> {
         let name = match &step.action {
@@ -377,7 +383,7 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// Closes every session and gives the spare processes back.
     async fn close(&mut self) -> Result<Ending, Fault> {
-        let mut end = Ending { asks: std::mem::take(&mut self.stray), ..Ending::default() };
+        let mut end = Ending::default();
         while let Some((&place, _)) = self.seats.first_key_value() {
             let close = Close { session: self.session_at(place) };
             let answer = self.crew[place.0].connection.call("close", "close", &close).await?;
@@ -385,9 +391,10 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.hide_in_error(&mut error);
                 end.refused = Some(error.to_string());
             }
-            end.asks.extend(self.take_asks(place));
+            self.note_stray(place);
             self.leave(place);
         }
+        end.asks = std::mem::take(&mut self.stray);
         for member in std::mem::take(&mut self.crew).into_values().filter(|member| !member.shared) {
             self.processes.give_back(member.connection);
         }

@@ -30,6 +30,13 @@ pub struct Ask {
     pub answer: Value,
 }
 
+impl Ask {
+    /// Whether it only gives back what was taken.
+    pub(crate) fn gives_back(&self) -> bool {
+        (self.fake.as_str(), self.method.as_str()) == ("llm", "stop")
+    }
+}
+
 /// What the harness does for one session: it plays the fakes and writes down what happens.
 #[derive(Default)]
 pub(crate) struct SessionHost {
