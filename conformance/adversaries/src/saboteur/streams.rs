@@ -78,10 +78,8 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "caches-across-temperatures",
         "the prompt cache answers a question that was put at another temperature",
-        &["LLM-057"],
-        |subject| {
-            caches_by(subject, |options| *options = without_members(options, &["temperature"]))
-        },
+        &["LLM-057", "LLM-061"],
+        |subject| caches_by(subject, &["temperature", "requestId", "timeoutMs"]),
     ),
     Adversary::saboteur(
         "caches-by-request",
