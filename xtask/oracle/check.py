@@ -2,7 +2,7 @@
 """Recomputes the goldens in fixtures/ and features/, and checks their structure.
 
 An oracle of its own: it shares no code with the suite or the reference, only the contract's text.
-Goldens are canonical JSON strings, SHA-256 digests and eventIds. Standard library only, Python 3.11.
+Goldens are canonical JSON strings, SHA-256 digests and eventIds, and what git makes of patches. Standard library only, Python 3.11.
 
     python3 xtask/oracle/check.py
 
@@ -15,6 +15,8 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+
+from patches import check_patch, has_git
 
 ROOT = Path(__file__).resolve().parents[2]
 HEX64 = re.compile(r"[0-9a-f]{64}")
@@ -240,7 +242,7 @@ def check_files(report, where, files, kind):
         if form is None and kind == "left form":
             continue
         report.keys(f"{where}, file {path}", form, kind)
-        if path.startswith("/") or (path.startswith("..") and not path.startswith("../outside")):
+        if path.startswith("/") or (path.startswith("../") and not path.startswith("../outside")):
             report.fault(where, f"`{path}` is neither in the workspace nor in ../outside")
 
 
@@ -347,7 +349,8 @@ def check_feature(report, path, ledger):
 
 
 def main():
-    report, cases, scenarios = Report(), 0, 0
+    report, cases, scenarios, patches = Report(), 0, 0, 0
+    git = has_git()
     for toml in sorted(ROOT.glob("fixtures/*/requirements.toml")):
         folder = toml.parent
         ledger = tomllib.loads(toml.read_text(encoding="utf-8"))
@@ -371,6 +374,7 @@ def main():
                 ids.add(case["id"])
                 check_case(report, where, case, fixture["topic"], ledger, cited)
                 check_goldens(report, where, case)
+                patches += git and check_patch(report, where, case)
         cases += len(ids)
         for r in ledger["requirement"]:
             wanted = r["level"] == "must" or r["basis"] == "interpretation"
@@ -384,6 +388,7 @@ def main():
                 ids.add(sid)
             scenarios += len(found)
     print(f"{cases} cases, {scenarios} scenarios, {report.faults} faults")
+    print(f"{patches} patches put to git apply" if git else "skipped: git is not there, no patch was put to it")
     print(f"{report.goldens} goldens checked, {report.differ} differ")
     if cases == 0 or report.goldens == 0:
         print("nothing was checked")
