@@ -11,7 +11,8 @@ use crate::files;
 use crate::law::{Law, LawOptions};
 use crate::matcher::Difference;
 use crate::outcome::{
-    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, reply_of, sorted, told,
+    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, joined, reply_of,
+    sorted, told,
 };
 use crate::saved::Saved;
 use crate::subject::Fault;
@@ -300,7 +301,9 @@ impl<'a> Judge<'a> {
 
 /// The first text that the call should have kept to itself, and where it stands.
 fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'a str, String)> {
-    let mut items = events.iter().enumerate();
+    // Joined, too: a text may be cut anywhere.
+    let joined = joined(events);
+    let mut items = events.iter().enumerate().chain(joined.iter().enumerate());
     told(&call.hides, value, "$").or_else(|| {
         items.find_map(|(index, item)| {
             told(&call.hides, item, &format!("item {} of the stream, $", index + 1))

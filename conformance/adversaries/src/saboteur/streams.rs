@@ -96,7 +96,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "answers-otherwise-the-next-time",
         "the same request gives another stream when it is made again",
-        &["LLM-040", "LLM-064"],
+        &["LLM-040", "LLM-056", "LLM-064"],
         answers_otherwise,
     ),
 ];

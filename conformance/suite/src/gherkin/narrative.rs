@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::document;
 use crate::case::{Action, CallStep, FileExpected, Given, Outcome, Step};
 use crate::load::expand::{MOST, expand};
-use crate::load::fixture::{fails, list};
+use crate::load::fixture::{fails, stream};
 use crate::load::strict;
 use crate::matcher::Pattern;
 use crate::problem::{Lines, Location, Place, Problem, offset};
@@ -156,7 +156,7 @@ impl Narrative {
     }
 
     pub(super) fn expect_stream(&mut self, items: Value) {
-        match (list(items), self.last_call()) {
+        match (stream(items), self.last_call()) {
             (Ok(pattern), Some(call)) => call.streams = pattern,
             (Ok(_), None) => self.no_call(),
             (Err(message), _) => self.fault(message),

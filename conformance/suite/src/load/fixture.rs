@@ -12,6 +12,7 @@ use super::files::{files_expected, files_given};
 use super::strict::NoDuplicateKeys;
 use crate::case::{Action, CallStep, Case, CaseKind, Given, Origin, Outcome, Step};
 use crate::matcher::Pattern;
+use crate::outcome::joined;
 use crate::problem::{Lines, Location, Problem, offset};
 
 #[derive(Deserialize)]
@@ -303,7 +304,7 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
         call.asks = list(asks).map_err(|fault| format!("`asks`: {fault}"))?;
     }
     if let Some(streams) = step.streams {
-        call.streams = list(streams).map_err(|fault| format!("`streams`: {fault}"))?;
+        call.streams = stream(streams).map_err(|fault| format!("`streams`: {fault}"))?;
     }
     if step.hides.iter().any(String::is_empty) {
         return Err("`hides` has an empty text, which stands everywhere".to_owned());
@@ -313,17 +314,41 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
 }
 
 /// A list that is expected, or a matcher of one.
-pub(crate) fn list(expected: Value) -> Result<Pattern, String> {
-    let matches_a_list = |map: &Map<String, Value>| {
-        let lists = ["$oneOf", "$unordered", "$contains", "$startsWith"];
-        map.len() == 1 && map.keys().all(|key| lists.contains(&key.as_str()))
-    };
-    match &expected {
-        Value::Array(_) => Pattern::new(expected),
-        Value::Object(map) if matches_a_list(map) => Pattern::new(expected),
-        _ => Err(format!(
-            "must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {expected}"
-        )),
+fn list(expected: Value) -> Result<Pattern, String> {
+    if is_list(&expected) {
+        return Pattern::new(expected);
+    }
+    Err(format!(
+        "must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {expected}"
+    ))
+}
+
+fn is_list(expected: &Value) -> bool {
+    let only = expected.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
+    match only.map(|(key, inner)| (key.as_str(), inner)) {
+        Some(("$oneOf", Value::Array(choices))) => choices.iter().all(is_list),
+        Some(("$unordered" | "$contains" | "$startsWith", inner)) => inner.is_array(),
+        _ => expected.is_array(),
+    }
+}
+
+/// The items of a stream, as they are compared: adjacent texts are one.
+pub(crate) fn stream(expected: Value) -> Result<Pattern, String> {
+    list(as_joined(expected))
+}
+
+fn as_joined(expected: Value) -> Value {
+    match expected {
+        Value::Array(items) => Value::Array(joined(&items)),
+        Value::Object(mut map) => {
+            if let (1, Some(Value::Array(choices))) = (map.len(), map.get_mut("$oneOf")) {
+                for choice in choices {
+                    *choice = as_joined(choice.take());
+                }
+            }
+            Value::Object(map)
+        }
+        other => other,
     }
 }
 

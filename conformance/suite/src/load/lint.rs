@@ -306,7 +306,18 @@ impl CaseLint<'_> {
                     paths.extend(files.keys());
                     given.extend(files);
                 }
-                Action::Leaves(files) => paths.extend(files.keys()),
+                Action::Leaves(files) => {
+                    paths.extend(
+                        files.iter().filter(|(path, _)| *path != ".").map(|(path, _)| path),
+                    );
+                    if files.get(".").is_some_and(|file| !matches!(file, FileExpected::Entries(_)))
+                    {
+                        self.wrong(
+                            "`.` is the workspace itself, of which only `entries` can be told"
+                                .to_owned(),
+                        );
+                    }
+                }
                 Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
             }
         }
@@ -314,7 +325,7 @@ impl CaseLint<'_> {
             self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
         }
         for path in paths {
-            if !is_inside(path) && path != "." {
+            if !is_inside(path) {
                 self.wrong(format!(
                     "the path `{path}` must be relative, without `..` but for `../outside/…`"
                 ));

@@ -202,6 +202,11 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
     12,
     r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {"$any":"array"}"#
 )]
+#[case::streams_that_are_one_of_no_lists(
+    r#"{ "call": "demo.read", "returns": 1, "streams": {"$oneOf": [5, []]} }"#,
+    12,
+    r#"`streams`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {"$oneOf":[5,[]]}"#
+)]
 #[case::hides_nothing(
     r#"{ "call": "demo.read", "returns": 1, "hides": ["s", ""] }"#,
     12,

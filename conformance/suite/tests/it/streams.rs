@@ -11,7 +11,24 @@ use crate::common::{FIXTURE, changed, load};
 const CALL: &str = r#"{ "call": "demo.read", "args": {}, "returns": null }"#;
 const STREAMING: &str = r#"{ "call": "demo.read", "args": {}, "streams": [{ "n": 1 }, { "n": { "$any": "integer" } }], "returns": null }"#;
 
+const TALKING: &str = r#"{ "call": "demo.read", "args": {}, "streams": [{ "type": "text", "value": "Hel" }, { "type": "text", "value": "lo" }, { "type": "end" }], "returns": null }"#;
+const HIDING: &str = r#"{ "call": "demo.read", "args": {}, "streams": { "$oneOf": [{ "$startsWith": [{ "$any": "value" }] }, []] }, "hides": ["s3cret"], "returns": null }"#;
+const EITHER: &str = r#"{ "call": "demo.read", "args": {}, "streams": { "$oneOf": [[1, 2], [2, 1]] }, "returns": null }"#;
+
+fn said(text: &str) -> Value {
+    json!({ "type": "text", "value": text })
+}
+
 #[rstest]
+#[case::texts_are_joined(TALKING, json!([said("H"), said(""), said("ello"), { "type": "end" }]), None)]
+#[case::another_text(TALKING, json!([said("H"), said("allo"), { "type": "end" }]), Some("item 1 of the stream, $.value"))]
+#[case::texts_with_more_are_items(TALKING, json!([{ "type": "text", "value": "Hello", "n": 1 }, { "type": "end" }]), Some("item 1 of the stream, $.n"))]
+#[case::hidden(HIDING, json!([said("s3c"), 1, said("ret")]), None)]
+#[case::told(HIDING, json!([{ "deep": ["a s3cret!"] }]), Some("item 1 of the stream, $.deep[0]"))]
+#[case::told_by_a_key(HIDING, json!([{ "s3cret": 1 }]), Some("item 1 of the stream, $.s3cret"))]
+#[case::told_in_two_pieces(HIDING, json!([said("a s3c"), said("ret")]), Some("item 1 of the stream, $.value"))]
+#[case::one_of_two_orders(EITHER, json!([2, 1]), None)]
+#[case::neither_order(EITHER, json!([2, 2]), Some("$"))]
 #[case::as_expected(STREAMING, json!([{ "n": 1 }, { "n": 7 }]), None)]
 #[case::another_item(STREAMING, json!([{ "n": 2 }, { "n": 7 }]), Some("item 1 of the stream, $.n"))]
 #[case::other_order(STREAMING, json!([{ "n": 7 }, { "n": 1 }]), Some("item 1 of the stream, $.n"))]
