@@ -92,13 +92,13 @@ Feature: Mending a file
     And a dry run
     When the tool "Write" is run with:
       """
-      { "file": "src/new/part.ts", "content": "export const part = 1;\n" }
+      { "file": "src/part.ts", "content": "export const part = 1;\n" }
       """
     Then the tool answers:
       """
       { "$any": "value" }
       """
-    And the file "src/new/part.ts" does not exist
+    And the file "src/part.ts" does not exist
 
   @id:story/one-property-too-many @shows:TOOLS-029
   Scenario: A model makes up an option

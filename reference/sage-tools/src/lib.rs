@@ -151,9 +151,9 @@
 //! - TOOLS-116 An empty secret is a secret.
 //! - TOOLS-117 What is validated is the input with its secrets.
 //! - TOOLS-118 A missing secret is ESECRET_NOT_FOUND with the name as resource.
-//! - TOOLS-119 A secret does not appear in stdout or stderr.
-//! - TOOLS-120 A secret does not appear in the values of a result's data.
-//! - TOOLS-121 A secret does not appear in logs.
+//! - TOOLS-119 A secret as it is does not appear in stdout or stderr.
+//! - TOOLS-120 A secret as it is does not appear in the values of a result's data.
+//! - TOOLS-121 A secret as it is does not appear in logs.
 //! - TOOLS-122 A secret does not appear in a dry run's preview.
 //! - TOOLS-123 A secret does not appear in a result's error.
 //! - TOOLS-124 A secret does not appear in the keys of data and logs.
@@ -166,6 +166,10 @@
 //! - TOOLS-131 meta, if it is there, has startedAt and endedAt as the injected clock gives them, and durationMs, a
 //!   number.
 //! - TOOLS-132 meta is there; the clock is read once before and once after, and durationMs is the difference.
+//! - TOOLS-133 Names and descriptions of tools may have letters beyond ASCII.
+//! - TOOLS-134 Schemas are JSON Schema 2020-12: keywords of that version are enforced as well.
+//! - TOOLS-135 A schema of an object that names no properties, and does not say that others are allowed, allows
+//!   none.
 //!
 //! Decided here: `..` in a path is refused even where it would stay inside, since where it leads
 //! depends on links. Links inside the workspace are followed. A program without `timeoutMs` has ten

@@ -79,5 +79,8 @@ fn names(map: &Map<String, Value>) -> Option<Vec<String>> {
     let mut names: Vec<String> =
         names.map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?;
     names.sort_unstable();
-    Some(names)
+    // A folder has no name twice, and none with a slash.
+    let sound = |pair: &[String]| pair[0] != pair[1];
+    let plain = |name: &String| !name.is_empty() && !name.contains('/');
+    (names.windows(2).all(sound) && names.iter().all(plain)).then_some(names)
 }

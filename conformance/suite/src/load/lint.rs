@@ -331,6 +331,7 @@ impl CaseLint<'_> {
                 ));
             }
         }
+        let paths_given: Vec<&String> = given.iter().map(|(path, _)| *path).collect();
         for (path, file) in given {
             match file {
                 FileGiven::Symlink(target) if target.starts_with('/') && !is_device(target) => {
@@ -340,6 +341,11 @@ impl CaseLint<'_> {
                     if !target.starts_with('/') && leads_away(path, target) =>
                 {
                     self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace and of `../outside`; nothing else may be touched"));
+                }
+                FileGiven::Hardlink(target)
+                    if is_inside(target) && !paths_given.contains(&target) =>
+                {
+                    self.wrong(format!("the hard link `{path}` is another name of `{target}`, which the case does not give"));
                 }
                 FileGiven::Hardlink(target) if !is_inside(target) => {
                     self.wrong(format!("the hard link to `{target}` must be to a path in the workspace or in `../outside/…`"));

@@ -199,7 +199,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.seat(place(call)).await?;
                 self.note_stray(place(call));
                 let mut answer = self.send(step, call).await?;
-                answer.asks = self.take_asks(place(call));
+                answer.asks = self.take_asks(place(call), answer.events.len());
                 Ok(Seen::Calls(vec![answer]))
             }
             Action::Together(calls) => {
@@ -320,8 +320,8 @@ impl<'a, P: Processes> Stage<'a, P> {
         Ok(Answered { reply, asks: Vec::new(), events })
     }
 
-    fn take_asks(&self, place: Place<'a>) -> Vec<Ask> {
-        let mut asks = self.seats[&place].take_asks();
+    fn take_asks(&self, place: Place<'a>, read: usize) -> Vec<Ask> {
+        let mut asks = self.seats[&place].take_asks(read);
         for ask in &mut asks {
             for value in [&mut ask.args, &mut ask.answer] {
                 self.hide_workspace(value);
@@ -334,7 +334,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
     /// more is no offence, however late it comes.
     fn note_stray(&mut self, place: Place<'a>) {
-        let asks = self.take_asks(place);
+        let asks = self.take_asks(place, 0);
         self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
     }
 
@@ -364,7 +364,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
         let mut asks = Vec::new();
         for place in places {
-            asks.append(&mut self.take_asks(place));
+            asks.append(&mut self.take_asks(place, 0));
             self.leave(place);
         }
         let mut failure = self.judge.faulted(step, &fault, &asks);

@@ -16,6 +16,8 @@ use crate::transcript::deep;
 /// be fetched.
 const MOST_ASKS: usize = 1_000;
 const MOST_PULLS: usize = 10_000;
+/// So many of them may be fetched that nobody read.
+const MOST_AHEAD: usize = 100;
 
 /// A call of a fake, as the harness saw it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,10 +61,16 @@ impl SessionHost {
         self.pulls.get() > MOST_PULLS || self.asks.borrow().len() > MOST_ASKS
     }
 
-    /// What was asked since the last look.
-    pub(crate) fn take_asks(&self) -> Vec<Ask> {
-        self.pulls.set(0);
-        self.asks.take()
+    /// What was asked since the last look. `read` says how many items came out of it: whoever fetched
+    /// far more than that is told as one call more.
+    pub(crate) fn take_asks(&self, read: usize) -> Vec<Ask> {
+        let ahead = self.pulls.replace(0).saturating_sub(read);
+        let mut asks = self.asks.take();
+        if ahead > MOST_AHEAD {
+            let (fake, method) = ("llm".to_owned(), "next".to_owned());
+            asks.push(Ask { fake, method, args: json!({"unread": ahead}), answer: Value::Null });
+        }
+        asks
     }
 
     /// Plays one call of a fake, and tells the answers that are due now.
