@@ -174,7 +174,8 @@ impl Template<'_> {
             for operation in contract.operations.iter().filter(|operation| !hooked(operation)) {
                 text.push_str(&line(operation));
             }
-            for (hook, operations) in &contract.hooks {
+            // A hook without operations is only named, in `hello`.
+            for (hook, operations) in contract.hooks.iter().filter(|(_, own)| !own.is_empty()) {
                 text.push_str(&heading(&format!("{}, only with the hook `{hook}`", contract.id)));
                 operations.iter().for_each(|operation| text.push_str(&line(operation)));
             }

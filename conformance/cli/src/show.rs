@@ -56,17 +56,28 @@ fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Res
         field(out, "operation", operation)?;
     }
     for (hook, operations) in &contract.hooks {
-        field(out, "hook", format_args!("{hook}: {}", operations.join(", ")))?;
+        match operations.as_slice() {
+            [] => field(
+                out,
+                "hook",
+                format_args!("{hook}: no operations of its own; `hello` names it"),
+            )?,
+            _ => field(out, "hook", format_args!("{hook}: {}", operations.join(", ")))?,
+        }
     }
     for requirement in &contract.requirements {
         let cases = suite.cases_showing(&requirement.id).count();
+        let ours = match requirement.basis {
+            Basis::Contract => "",
+            Basis::Interpretation => ", interpretation",
+        };
         writeln!(
             out,
             "  {}  {:<6}  {}  {}",
             requirement.id,
             requirement.level,
             requirement.sentence,
-            styled(QUIET, format_args!("[{cases} cases]"))
+            styled(QUIET, format_args!("[{cases} cases{ours}]"))
         )?;
     }
     Ok(())
