@@ -54,7 +54,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "leaves-a-temporary-file",
         "a Write leaves its draft beside the file",
-        &["TOOLS-047", "TOOLS-048"],
+        &["TOOLS-048"],
         leaves_a_temporary_file,
     ),
     Adversary::saboteur(
