@@ -57,7 +57,6 @@ struct Round {
     results: Vec<(String, String)>,
     /// Calls that nobody runs, unless the provider does it itself.
     unrun: Vec<Call>,
-    end: Option<Option<Usage>>,
 }
 
 impl Conversation {
@@ -99,7 +98,9 @@ impl Conversation {
                 Source::Answer(answer) => match answer.next().await {
                     Some(Ok(event)) => self.take(event),
                     Some(Err(error)) => Err(error),
-                    None => self.finish_round().map(|()| None),
+                    None => {
+                        Err(broken("the provider's stream was over without an `end`".to_owned()))
+                    }
                 },
             };
             match pulled {
@@ -136,9 +137,6 @@ impl Conversation {
 
     /// Takes an event of the provider in; what is given back is passed on.
     fn take(&mut self, event: StreamEvent) -> Result<Option<StreamEvent>, Error> {
-        if self.round.end.is_some() {
-            return Err(broken("the provider sent something after `end`".to_owned()));
-        }
         match &event {
             StreamEvent::Text { value } => {
                 // Only the next round needs it, and without a runner there is none.
@@ -159,11 +157,8 @@ impl Conversation {
                 }
             }
             StreamEvent::ToolResult { call_id, .. } => self.calls.settle(call_id)?,
-            StreamEvent::End { usage } => {
-                // Told when the provider has nothing after it, and once for all rounds.
-                self.round.end = Some(usage.clone());
-                return Ok(None);
-            }
+            // Told once for all rounds.
+            StreamEvent::End { usage } => return self.finish_round(usage.clone()).map(|()| None),
         }
         Ok(Some(event))
     }
@@ -182,17 +177,15 @@ impl Conversation {
         Ok(StreamEvent::ToolResult { call_id: call.id, result })
     }
 
-    /// The provider has no more. What follows is the end, or the next question with the results of the tools.
-    fn finish_round(&mut self) -> Result<(), Error> {
-        let Some(usage) = self.round.end.take() else {
-            return Err(broken("the provider's stream was over without an `end`".to_owned()));
-        };
+    /// The provider has said `end`, and its stream is let go: whether it closes makes no difference. What follows is
+    /// the end, or the next question with the results of the tools.
+    fn finish_round(&mut self, usage: Option<Usage>) -> Result<(), Error> {
+        self.source = Source::Nobody;
         self.usage = Some(match self.usage.take() {
             None => usage,
             Some(sum) => sum.zip(usage).and_then(|(sum, usage)| sum.plus(&usage)),
         });
         if self.round.results.is_empty() {
-            self.source = Source::Nobody;
             self.answer_for_nobody();
             self.queue.push_back(Ok(StreamEvent::End { usage: self.usage.take().flatten() }));
             return Ok(());

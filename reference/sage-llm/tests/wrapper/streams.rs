@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::*;
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use rstest::rstest;
 use sage_llm::{ChatOptions, Llm, Settings};
 use sage_utils::err;
@@ -287,8 +287,6 @@ async fn the_last_allowed_round_may_end_without_calls() {
 #[rstest]
 #[case::cut(vec![Step::Event(event_of(&text("a")))], "EIO")]
 #[case::nothing_at_all(vec![], "EIO")]
-#[case::after_the_end(vec![Step::Event(event_of(&text("a"))), Step::Event(event_of(&end())), Step::Event(event_of(&text("b")))], "EIO")]
-#[case::two_ends(vec![Step::Event(event_of(&end())), Step::Event(event_of(&end()))], "EIO")]
 #[case::thrown(vec![Step::Event(event_of(&text("a"))), Step::Fails(err("EANY", "x", None))], "EANY")]
 #[tokio::test]
 async fn streams_that_break_off(#[case] steps: Vec<Step>, #[case] code: &str) {
@@ -299,6 +297,40 @@ async fn streams_that_break_off(#[case] steps: Vec<Step>, #[case] code: &str) {
     assert_eq!(error["code"], code);
     assert!(code != "EIO" || error["operation"].is_string());
     assert_eq!(items, if first { vec![text("a")] } else { vec![] });
+}
+
+#[rstest]
+#[case::closed(None)]
+#[case::silence(Some(Step::Stalls))]
+#[case::text(Some(Step::Event(event_of(&text("b")))))]
+#[case::another_end(Some(Step::Event(event_of(&usage(7, 7)))))]
+#[case::error(Some(Step::Fails(thrown())))]
+#[tokio::test]
+async fn the_end_is_told_and_nothing_after_it_is_waited_for(#[case] after: Option<Step>) {
+    let steps = [text("a"), usage(1, 2)].map(|event| Step::Event(event_of(&event)));
+    let provider = Scripted::new([Turn::Events(steps.into_iter().chain(after).collect())]);
+    let mut stream = llm(&provider).create_chat_stream(options(), Settings::default()).unwrap();
+    let mut next = || stream.next().now_or_never().expect("nothing is waited for");
+    assert_eq!(next(), Some(Ok(event_of(&text("a")))));
+    assert_eq!(next(), Some(Ok(event_of(&usage(1, 2)))));
+    assert_eq!(*provider.open.lock().unwrap(), 0, "the provider is let go before `end` is told");
+    assert_eq!(next(), None);
+    assert_eq!((*provider.pulled.lock().unwrap(), provider.told()), (2, vec!["chat".to_owned()]));
+}
+
+#[rstest]
+#[case::silence(Step::Stalls)]
+#[case::another_call(Step::Event(event_of(&call("c2", "Echo", json!({ "a": "y" })))))]
+#[case::error(Step::Fails(thrown()))]
+#[tokio::test]
+async fn the_end_of_a_round_with_calls_ends_it_at_once(#[case] after: Step) {
+    let first = [call("c1", "Echo", json!({ "a": "x" })), end()];
+    let first = first.map(|event| Step::Event(event_of(&event))).into_iter().chain([after]);
+    let provider = Scripted::new([Turn::Events(first.collect()), events(&[text("b"), end()])]);
+    let played = play(&provider, options(), with_tools(&provider)).now_or_never();
+    let (items, error) = played.expect("nothing is waited for");
+    assert_eq!((items.len(), &items[2..], error), (4, &[text("b"), end()][..], None));
+    assert_eq!(provider.told(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
 }
 
 #[rstest]
