@@ -44,9 +44,9 @@ where
         }
         let value = outcome?;
         // An error of the contract has nobody left to go to. A harness that cannot be told is no success.
-        let lost = confirmed.into_iter().filter_map(Result::err);
-        let lost = lost.filter(|failure| !matches!(failure, Failure::Contract(_))).next();
-        lost.map_or(Ok(value), Err)
+        let mut failures = confirmed.into_iter().filter_map(Result::err);
+        let broken = failures.find(|failure| !matches!(failure, Failure::Contract(_)));
+        broken.map_or(Ok(value), Err)
     })
     .await
 }

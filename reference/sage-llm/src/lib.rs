@@ -104,6 +104,8 @@
 //! after that, or that it would never have closed, makes no difference. A stream ends with `end` or with one error.
 //! Without a runner the results of calls are told at the end of the round, since the provider may bring its own until
 //! then. When a stream fails, calls that nobody has run get their results first; when its time is up, they do not.
+//! With a runner the text of a round is kept, since the next question tells it again: up to 16 MiB. A round with more
+//! is passed on all the same, but if it calls tools the stream fails with EHALT. The prompt cache keeps 16 MiB at most.
 //! Unknown members of options are refused. The prompt cache keeps what was answered with a runner apart from what was
 //! answered without one.
 //!

@@ -274,6 +274,42 @@ async fn rounds_are_bounded(#[case] most: u32) {
     assert_eq!(provider.asked.lock().unwrap().len(), most as usize);
 }
 
+/// 17 MiB, which is more than is kept for the next question.
+fn long_text() -> Vec<Value> {
+    vec![text(&"x".repeat(1 << 20)); 17]
+}
+
+#[tokio::test]
+async fn a_long_text_without_calls_is_passed_on_whole() {
+    let sent = [long_text(), vec![end()]].concat();
+    let provider = Scripted::new([events(&sent)]);
+    let (items, error) = play(&provider, options(), with_tools(&provider)).await;
+    assert!(items == sent && error.is_none(), "{} items, {error:?}", items.len());
+}
+
+#[rstest]
+#[case::before_the_call(true, 17, 0)]
+#[case::after_the_call(false, 2 + 16, 1)]
+#[tokio::test]
+async fn a_text_that_is_too_long_to_be_told_again(
+    #[case] before: bool,
+    #[case] told: usize,
+    #[case] ran: usize,
+) {
+    let made = vec![call("c1", "Echo", json!({ "a": "x" }))];
+    let sent = if before { [long_text(), made] } else { [made, long_text()] };
+    let provider = Scripted::new([events(&[sent.concat(), vec![end()]].concat())]);
+    let (items, error) = play(&provider, options(), with_tools(&provider)).await;
+    let error = error.expect("the stream fails");
+    assert_eq!((items.len(), &error["code"]), (told, &json!("EHALT")));
+    for name in ["invariant", "expected", "actual"] {
+        assert!(error.get(name).is_some(), "{name}");
+    }
+    let log = provider.told();
+    assert_eq!(log.iter().filter(|line| line.starts_with("run")).count(), ran);
+    assert_eq!((log.len(), log.last().unwrap().as_str()), (2 + ran, "stop"));
+}
+
 #[tokio::test]
 async fn the_last_allowed_round_may_end_without_calls() {
     let provider = Scripted::new([
