@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sage_errors::{Common, Detail, IoError, SageError};
 use sage_llm::{ChatMessage, ChatOptions, Role, StreamEvent, ToolRunner, Usage};
+use sage_tools::ToolResult;
 use sage_utils::{TypedError, canonical_json};
 use serde_json::{Value, json};
 
@@ -119,13 +120,7 @@ impl FakeLlm {
 
     async fn run(&self, name: &str, input: &Value) -> Value {
         let ran = self.tools.run(name, input).await;
-        ran.unwrap_or_else(|error| {
-            let mut error = error.to_json();
-            if let Value::Object(members) = &mut error {
-                members.shift_remove("name"); // A result's error has a code and a message.
-            }
-            json!({"ok": false, "error": error})
-        })
+        ran.unwrap_or_else(|error| ToolResult::failed(error).to_json())
     }
 }
 

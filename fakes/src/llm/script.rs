@@ -1,6 +1,7 @@
 //! The scripts of models, read: turns, items, stream events.
 
-use serde_json::{Map, Value};
+use sage_llm::StreamEvent;
+use serde_json::Value;
 
 use super::{Item, Playback, Turn};
 use crate::script::{array, fault, list, object, stall, string};
@@ -44,48 +45,12 @@ fn item(place: &str, value: &Value) -> Result<Item, String> {
         Some(("event", event)) => Ok(Item::Event(event.clone())),
         Some(("error", error)) => Ok(Item::Error(fault(&format!("{place}.error"), error)?)),
         Some(("stall", told)) => stall(place, told).map(|()| Item::Stall),
-        _ => match stream_event(value) {
-            Ok(()) => Ok(Item::Event(value.clone())),
+        _ => match StreamEvent::try_from(value.clone()) {
+            Ok(_) => Ok(Item::Event(value.clone())),
             Err(reason) => Err(format!(
                 "`{place}` is no StreamEvent: {reason}; an item is a StreamEvent, {{\"error\": …}}, \
                  {{\"stall\": true}}, or {{\"event\": …}}, which sends anything"
             )),
         },
-    }
-}
-
-/// Whether this is a stream event of the contract, with its members and no others.
-fn stream_event(value: &Value) -> Result<(), String> {
-    let Some(event) = value.as_object() else { return Err(format!("{value} is no object")) };
-    let (strings, others): (&[&str], &[&str]) = match event.get("type").and_then(Value::as_str) {
-        Some("text") => (&["value"], &[]),
-        Some("tool_call") => (&["toolName", "callId"], &["arguments"]),
-        Some("tool_result") => (&["callId"], &["result"]),
-        Some("end") => return end(event),
-        _ => return Err("`type` must be text, tool_call, tool_result or end".to_owned()),
-    };
-    for name in strings {
-        string(name, event.get(*name))?;
-    }
-    if let Some(name) = others.iter().find(|name| !event.contains_key(**name)) {
-        return Err(format!("`{name}` is missing"));
-    }
-    let known = |name: &str| name == "type" || strings.contains(&name) || others.contains(&name);
-    match event.keys().find(|name| !known(name)) {
-        Some(name) => Err(format!("it has no member `{name}`")),
-        None => Ok(()),
-    }
-}
-
-fn end(event: &Map<String, Value>) -> Result<(), String> {
-    if let Some(name) = event.keys().find(|name| !["type", "usage"].contains(&name.as_str())) {
-        return Err(format!("it has no member `{name}`"));
-    }
-    let Some(usage) = event.get("usage") else { return Ok(()) };
-    let counts = object("usage", usage, &["prompt", "completion"])?;
-    if counts.len() == 2 && counts.values().all(Value::is_number) {
-        Ok(())
-    } else {
-        Err(format!("`usage` must have the numbers `prompt` and `completion`, not {usage}"))
     }
 }

@@ -4,6 +4,7 @@
 //! road as a stranger's program.
 
 mod arguments;
+mod call;
 mod chronicle;
 mod errors;
 mod llm;

@@ -1,18 +1,18 @@
 //! The operations of `sage.llm`: providers and tools are played by the harness.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
+use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use futures::{FutureExt as _, StreamExt as _};
 use proofmark_protocol::{Adapter, Context, Failure};
 use sage_llm::{ChatOptions, Error, Model, Provider, Reply, Settings, StreamEvent, ToolRunner};
-use sage_utils::{BoxFuture, err};
+use sage_utils::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::Session;
 use crate::arguments::{contract, refused, string};
-use crate::tools::{execute_plainly, typed};
+use crate::call::{self, ask, during, tell, thrown};
+use crate::tools::execute_plainly;
 
 pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
     adapter
@@ -83,63 +83,9 @@ fn count(args: &Value, name: &str) -> Result<Option<u64>, Failure> {
     args.get(name).map(|given| given.as_u64().ok_or_else(|| wrong(given))).transpose()
 }
 
-/// What a call under way needs where the contract's traits have no place for it. A stream is pulled by the call that
-/// made it and by nobody else, so all of it happens inside the call's own task.
-struct Call {
-    context: Context<Session>,
-    /// The harness could not play its part. That is nobody's contract error, and ends the call.
-    broken: RefCell<Option<Failure>>,
-    /// Streams that were told to stop, and have yet to confirm it.
-    stopping: RefCell<Vec<BoxFuture<'static, Result<Value, Failure>>>>,
-}
-
-tokio::task_local! {
-    static CALL: Call;
-}
-
-/// Carries a call out. It is answered when every stream of it is over or has been stopped.
-async fn during<F>(
-    context: Context<Session>,
-    work: impl FnOnce(Context<Session>) -> F,
-) -> Result<Value, Failure>
-where
-    F: Future<Output = Result<Value, Failure>>,
-{
-    let call =
-        Call { context: context.clone(), broken: RefCell::default(), stopping: RefCell::default() };
-    let work = work(context);
-    CALL.scope(call, async {
-        let outcome = work.await;
-        let stopping = CALL.with(|call| call.stopping.take());
-        for stopped in stopping {
-            stopped.await?;
-        }
-        CALL.with(|call| call.broken.take()).map_or(outcome, Err)
-    })
-    .await
-}
-
-/// Asks a fake. The contract's errors are errors here; anything else breaks the call.
-async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, Error> {
-    let context = CALL.with(|call| call.context.clone());
-    context.ask(fake, method, args).await.map_err(thrown)
-}
-
-fn thrown(failure: Failure) -> Error {
-    match failure {
-        Failure::Contract(members) => typed(members),
-        broken => break_off(broken),
-    }
-}
-
-/// The call ends in `failure`, whatever the wrapper makes of the error that is given back.
-fn break_off(failure: Failure) -> Error {
-    CALL.with(|call| *call.broken.borrow_mut() = Some(failure));
-    err("EBROKEN", "the harness did not play its part", None)
-}
-
+/// The harness answered something else, and the call ends in that.
 fn unplayable(what: &str, answer: &Value) -> Error {
-    break_off(Failure::broken(format!("the answer of fake `llm` is no {what}: {answer}")))
+    thrown(Failure::broken(format!("the answer of fake `llm` is no {what}: {answer}")))
 }
 
 struct FakeProvider {
@@ -210,18 +156,9 @@ impl FakeStream {
 
 impl Drop for FakeStream {
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            tell("llm", "stop", json!({ "stream": self.id }));
         }
-        // Outside of a call there is nobody to tell: the session is gone.
-        let _nobody = CALL.try_with(|call| {
-            let (context, args) = (call.context.clone(), json!({ "stream": self.id }));
-            let mut stopping = async move { context.ask("llm", "stop", args).await }.boxed();
-            // The first poll sends it; the answer is waited for before the call is answered.
-            if (&mut stopping).now_or_never().is_none() {
-                call.stopping.borrow_mut().push(stopping);
-            }
-        });
     }
 }
 
@@ -240,8 +177,8 @@ struct RegistryTools;
 impl ToolRunner for RegistryTools {
     fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
         Box::pin(async move {
-            let context = CALL.with(|call| call.context.clone());
-            execute_plainly(&context, name, input.clone()).await.map_err(thrown)
+            let context = call::context()?;
+            execute_plainly(context.state(), name, input.clone()).await.map_err(thrown)
         })
     }
 }

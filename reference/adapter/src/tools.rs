@@ -2,16 +2,17 @@
 //! harness's; logs go to it as items of the call.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use proofmark_protocol::{Adapter, Context, Failure};
 use sage_errors::{Detail, SageError};
 use sage_tools::{Graph, Tool, ToolContext, ToolLog, ToolResult, run};
 use sage_utils::{BoxFuture, SecretProvider, TypedError, err};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::Session;
 use crate::arguments::{refused, string};
+use crate::call::{ask, during};
 
 pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
     adapter
@@ -35,93 +36,28 @@ pub(crate) fn operations(adapter: Adapter<Session>) -> Adapter<Session> {
             let valid = found.and_then(|registered| registered.validate(args["input"].clone()));
             valid.map_err(|fault| refused(&fault))
         })
-        .on("tools.execute", async |context: Context<Session>, args| {
-            let name = string(&args, "name")?;
-            let call = Arc::new(Call::new(context));
-            let tool_context = tool_context(&call, &args["context"])?;
-            execute(call, name, args["input"].clone(), &tool_context).await
+        .on("tools.execute", |context, args| {
+            during(context, async move |context| {
+                let name = string(&args, "name")?;
+                let tool_context = tool_context(&context, &args["context"])?;
+                Ok(execute(context.state(), name, args["input"].clone(), &tool_context).await)
+            })
         })
 }
 
 /// Runs a tool of the session's registry with a context that allows nothing.
 pub(crate) async fn execute_plainly(
-    context: &Context<Session>,
+    session: &Session,
     name: &str,
     input: Value,
 ) -> Result<Value, Failure> {
-    let plain = ToolContext::new(context.state().workspace()?);
-    execute(Arc::new(Call::new(context.clone())), name, input, &plain).await
+    let plain = ToolContext::new(session.workspace()?);
+    Ok(execute(session, name, input, &plain).await)
 }
 
-async fn execute(
-    call: Arc<Call>,
-    name: &str,
-    input: Value,
-    context: &ToolContext,
-) -> Result<Value, Failure> {
-    let session = Arc::clone(call.context.state());
+async fn execute(session: &Session, name: &str, input: Value, context: &ToolContext) -> Value {
     let registry = session.registry().clone();
-    let running = run(&registry, &session.clock, name, input, context);
-    let result = CALL.scope(Arc::clone(&call), running).await;
-    match call.take_broken() {
-        Some(broken) => Err(broken),
-        None => Ok(result.to_json()),
-    }
-}
-
-tokio::task_local! {
-    /// The call that a tool of the session runs in: tools outlive calls, the way to the harness does not.
-    static CALL: Arc<Call>;
-}
-
-struct Call {
-    context: Context<Session>,
-    /// The harness could not be asked. That is no answer of a tool.
-    broken: Mutex<Option<Failure>>,
-}
-
-impl Call {
-    fn new(context: Context<Session>) -> Self {
-        Self { context, broken: Mutex::default() }
-    }
-
-    /// A collaborator's value, or the error of the contract that it fails with.
-    async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, TypedError> {
-        match self.context.ask(fake, method, args).await {
-            Ok(value) => Ok(value),
-            Err(Failure::Contract(members)) => Err(typed(members)),
-            Err(broken) => {
-                let error = err("EIO", format!("fake `{fake}` cannot be asked"), None);
-                *self.broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(broken);
-                Err(error)
-            }
-        }
-    }
-
-    fn take_broken(&self) -> Option<Failure> {
-        self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-/// Asks the harness on behalf of the call that is under way.
-async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, TypedError> {
-    match CALL.try_with(Arc::clone) {
-        Ok(call) => call.ask(fake, method, args).await,
-        Err(_) => Err(err("EIO", format!("fake `{fake}` is asked outside of a call"), None)),
-    }
-}
-
-/// An error as it came over the wire.
-pub(crate) fn typed(mut members: Map<String, Value>) -> TypedError {
-    let mut text = |name: &str| match members.shift_remove(name) {
-        Some(Value::String(text)) => Some(text),
-        _ => None,
-    };
-    let (code, message) = (text("code").unwrap_or_default(), text("message").unwrap_or_default());
-    let name = text("name").unwrap_or_else(|| "TypedError".to_owned());
-    let cause = members.shift_remove("cause");
-    let error = err(code, message, cause).named(name).with_properties(members);
-    error.unwrap_or_else(|refusal| refusal)
+    run(&registry, &session.clock, name, input, context).await.to_json()
 }
 
 /// The graph that the harness plays.
@@ -151,12 +87,12 @@ impl Graph for HarnessGraph {
 }
 
 /// The secrets that the harness plays.
-struct HarnessSecrets(Arc<Call>);
+struct HarnessSecrets;
 
 impl SecretProvider for HarnessSecrets {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, TypedError>> {
         Box::pin(async move {
-            match self.0.ask("secrets", "get", json!({ "key": key })).await? {
+            match ask("secrets", "get", json!({ "key": key })).await? {
                 Value::Null => Ok(None),
                 Value::String(value) => Ok(Some(value)),
                 _ => Err(err("EIO", "the secret is no string", None)),
@@ -236,9 +172,9 @@ fn tool_log(log: &Value) -> ToolLog {
     ToolLog { ts: text("ts"), name: text("name"), msg: text("msg"), data: log.get("data").cloned() }
 }
 
-fn tool_context(call: &Arc<Call>, given: &Value) -> Result<ToolContext, Failure> {
+fn tool_context(harness: &Context<Session>, given: &Value) -> Result<ToolContext, Failure> {
     let wrong = |what: &str| Failure::broken(format!("in `context`, {what}"));
-    let mut context = ToolContext::new(call.context.state().workspace()?);
+    let mut context = ToolContext::new(harness.state().workspace()?);
     let Value::Object(given) = given else {
         return if given.is_null() { Ok(context) } else { Err(wrong("an object is expected")) };
     };
@@ -261,10 +197,10 @@ fn tool_context(call: &Arc<Call>, given: &Value) -> Result<ToolContext, Failure>
             }
             ("dryRun", Value::Bool(dry_run)) => context.dry_run = *dry_run,
             ("secrets", Value::Bool(true)) => {
-                context.secrets = Some(Arc::new(HarnessSecrets(Arc::clone(call))));
+                context.secrets = Some(Arc::new(HarnessSecrets));
             }
             ("logger", Value::Bool(true)) => {
-                let harness = call.context.clone();
+                let harness = harness.clone();
                 context.logger = Some(Arc::new(move |log: ToolLog| harness.emit(log.to_json())));
             }
             ("secrets" | "logger", Value::Bool(false)) => {}

@@ -2,86 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
 
-use std::time::Duration;
+mod harness;
 
-use proofmark_protocol::message::{push_request, push_result};
-use proofmark_protocol::{Id, LineReader, MAX_LINE};
+use harness::Harness;
 use serde_json::{Value, json};
-use tokio::io::{AsyncWriteExt as _, DuplexStream};
-
-/// The other end of the pipe, with a session `s` in a workspace of its own.
-struct Harness {
-    to: DuplexStream,
-    from: LineReader<DuplexStream>,
-    workspace: tempfile::TempDir,
-}
-
-/// What a call came to: its answer, what it asked, and the items that it sent.
-struct Heard {
-    answer: Value,
-    asks: Vec<Value>,
-    items: Vec<Value>,
-}
-
-impl Harness {
-    async fn new() -> Self {
-        let (to, input) = tokio::io::duplex(64 * 1024);
-        let (output, from) = tokio::io::duplex(64 * 1024);
-        tokio::spawn(proofmark_reference::adapter().serve(input, output));
-        let workspace = tempfile::tempdir().unwrap();
-        let mut harness = Self { to, from: LineReader::new(from, MAX_LINE), workspace };
-        let root = harness.workspace.path().display().to_string();
-        let open = json!({"session": "s", "workspace": root});
-        harness.send("open", open).await;
-        assert_eq!(harness.line().await["result"], json!({}));
-        harness
-    }
-
-    async fn send(&mut self, method: &str, params: Value) {
-        let mut line = Vec::new();
-        push_request(&mut line, &Id::Number(7), method, &params);
-        self.to.write_all(&line).await.unwrap();
-    }
-
-    async fn line(&mut self) -> Value {
-        // The bound only turns a test that would hang into one that fails.
-        let line = tokio::time::timeout(Duration::from_secs(60), self.from.next_line());
-        serde_json::from_slice(line.await.unwrap().unwrap().unwrap()).unwrap()
-    }
-
-    /// Calls an operation; `play` answers what it asks.
-    async fn call(
-        &mut self,
-        operation: &str,
-        args: Value,
-        play: impl Fn(&Value) -> Value,
-    ) -> Heard {
-        self.send("call", json!({"session": "s", "operation": operation, "args": args})).await;
-        let mut heard = Heard { answer: Value::Null, asks: Vec::new(), items: Vec::new() };
-        loop {
-            let mut line = self.line().await;
-            match line["method"].as_str() {
-                Some("event") => heard.items.push(line["params"]["item"].take()),
-                Some(_) => {
-                    let id = Id::Number(line["id"].as_i64().unwrap());
-                    let ask = json!([line["params"]["fake"], line["params"]["args"]]);
-                    let mut answer = Vec::new();
-                    push_result(&mut answer, &id, &play(&ask));
-                    self.to.write_all(&answer).await.unwrap();
-                    heard.asks.push(ask);
-                }
-                None => {
-                    heard.answer = line;
-                    return heard;
-                }
-            }
-        }
-    }
-
-    async fn value(&mut self, operation: &str, args: Value) -> Value {
-        self.call(operation, args, |_| Value::Null).await.answer["result"].take()
-    }
-}
 
 #[tokio::test]
 async fn tools_are_registered_and_listed() {

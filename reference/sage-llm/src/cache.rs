@@ -42,28 +42,40 @@ pub(crate) struct Cache(Arc<Mutex<Kept>>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    streams: HashMap<Key, Arc<[StreamEvent]>>,
+    streams: HashMap<Arc<Key>, Entry>,
     /// Oldest first.
-    order: VecDeque<Key>,
+    order: VecDeque<Arc<Key>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    events: Arc<[StreamEvent]>,
+    /// Roughly, with the key.
+    bytes: usize,
 }
 
 impl Cache {
-    /// Beyond this many the oldest one goes.
-    pub(crate) const MOST_STREAMS: usize = 256;
+    /// Beyond so many, or so much, the oldest ones go.
+    const MOST_STREAMS: usize = 256;
+    const MOST_BYTES: usize = 16 << 20;
 
     pub(crate) fn get(&self, key: &Key) -> Option<Arc<[StreamEvent]>> {
-        self.kept().streams.get(key).cloned()
+        self.kept().streams.get(key).map(|entry| Arc::clone(&entry.events))
     }
 
-    fn put(&self, key: Key, events: Vec<StreamEvent>) {
-        let mut kept = self.kept();
-        if kept.streams.insert(key.clone(), events.into()).is_none() {
-            kept.order.push_back(key);
+    fn put(&self, key: Key, events: Vec<StreamEvent>, bytes: usize) {
+        let (mut kept, key) = (self.kept(), Arc::new(key));
+        kept.bytes += bytes;
+        let entry = Entry { events: events.into(), bytes };
+        match kept.streams.insert(Arc::clone(&key), entry) {
+            // The same was asked twice at once. It keeps its age.
+            Some(before) => kept.bytes -= before.bytes,
+            None => kept.order.push_back(key),
         }
-        if kept.order.len() > Self::MOST_STREAMS
-            && let Some(oldest) = kept.order.pop_front()
-        {
-            kept.streams.remove(&oldest);
+        while kept.order.len() > Self::MOST_STREAMS || kept.bytes > Self::MOST_BYTES {
+            let Some(oldest) = kept.order.pop_front() else { break };
+            kept.bytes -= kept.streams.remove(&oldest).map_or(0, |entry| entry.bytes);
         }
     }
 
@@ -81,11 +93,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A stream that is larger is not kept: an endless one would fill the memory.
-    const MOST_BYTES: usize = 8 << 20;
+    /// A stream that is larger, with its question, is not kept: an endless one would fill the memory, and a large one
+    /// would drive all others out.
+    const MOST_BYTES: usize = Cache::MOST_BYTES / 4;
 
     pub(crate) fn new(cache: Cache, key: Key) -> Self {
-        Self { cache, key, events: Vec::new(), bytes: 0 }
+        let bytes = size_of::<Key>() + key.provider.len() + key.request.len();
+        Self { cache, key, events: Vec::new(), bytes }
     }
 
     /// Notes `event`. After the end, or when it is too much, there is no recorder any more.
@@ -96,7 +110,7 @@ impl Recorder {
         }
         self.events.push(event.clone());
         if let StreamEvent::End { .. } = event {
-            self.cache.put(self.key, self.events);
+            self.cache.put(self.key, self.events, self.bytes);
             return None;
         }
         Some(self)
@@ -107,8 +121,10 @@ impl Recorder {
 fn size(event: &StreamEvent) -> usize {
     let content = match event {
         StreamEvent::Text { value } => value.len(),
-        StreamEvent::ToolCall { arguments, .. } => weight(arguments),
-        StreamEvent::ToolResult { result, .. } => weight(result),
+        StreamEvent::ToolCall { tool_name, arguments, call_id } => {
+            tool_name.len() + weight(arguments) + call_id.len()
+        }
+        StreamEvent::ToolResult { call_id, result } => call_id.len() + weight(result),
         StreamEvent::End { .. } => 0,
     };
     size_of::<StreamEvent>() + content
@@ -119,7 +135,8 @@ fn weight(value: &Value) -> usize {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(weight).sum(),
         Value::Object(members) => {
-            members.iter().map(|(name, item)| name.len() + weight(item)).sum()
+            let names = members.keys().map(|name| size_of::<String>() + name.len());
+            names.sum::<usize>() + members.values().map(weight).sum::<usize>()
         }
         _ => 0,
     };

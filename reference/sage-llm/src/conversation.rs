@@ -9,13 +9,14 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use sage_errors::SageError;
+use sage_tools::ToolResult;
 use sage_utils::canonical_json;
 use serde_json::{Value, json};
 
 use crate::calls::{Call, Calls};
 use crate::event::broken;
 use crate::pieces::Pieces;
-use crate::toolbox::{Toolbox, failed, nobody};
+use crate::toolbox::{Toolbox, nobody};
 use crate::{
     ChatMessage, ChatOptions, Error, Provider, Reply, Role, StreamEvent, ToolRunner, Usage,
 };
@@ -52,12 +53,41 @@ enum Source {
 /// What one answer of the provider has brought so far.
 #[derive(Default)]
 struct Round {
+    /// Kept for the next question, if it is not too much.
     text: String,
+    /// How long the text is, kept or not.
+    text_bytes: usize,
     /// In the order of the calls: id, and result as the next question tells it.
     results: Vec<(String, String)>,
     /// Calls that nobody runs, unless the provider does it itself.
     unrun: Vec<Call>,
-    end: Option<Option<Usage>>,
+}
+
+impl Round {
+    /// A provider that goes on and on must not fill the memory.
+    const MOST_TEXT: usize = 16 << 20;
+
+    fn keep(&mut self, text: &str) {
+        self.text_bytes += text.len();
+        if self.text_bytes <= Self::MOST_TEXT {
+            self.text.push_str(text);
+        } else {
+            self.text = String::new();
+        }
+    }
+
+    /// Whether the next question can tell what this round said.
+    ///
+    /// # Errors
+    /// `EHALT` when it was too much to keep.
+    fn check_text(&self) -> Result<(), SageError> {
+        if self.text_bytes <= Self::MOST_TEXT {
+            return Ok(());
+        }
+        let invariant = "a round that calls tools has a text that can be told again";
+        let expected = json!(format!("at most {} bytes of text", Self::MOST_TEXT));
+        Err(SageError::halt(invariant, expected, json!(format!("{} bytes", self.text_bytes))))
+    }
 }
 
 impl Conversation {
@@ -99,7 +129,9 @@ impl Conversation {
                 Source::Answer(answer) => match answer.next().await {
                     Some(Ok(event)) => self.take(event),
                     Some(Err(error)) => Err(error),
-                    None => self.finish_round().map(|()| None),
+                    None => {
+                        Err(broken("the provider's stream was over without an `end`".to_owned()))
+                    }
                 },
             };
             match pulled {
@@ -136,14 +168,14 @@ impl Conversation {
 
     /// Takes an event of the provider in; what is given back is passed on.
     fn take(&mut self, event: StreamEvent) -> Result<Option<StreamEvent>, Error> {
-        if self.round.end.is_some() {
-            return Err(broken("the provider sent something after `end`".to_owned()));
-        }
         match &event {
             StreamEvent::Text { value } => {
                 // Only the next round needs it, and without a runner there is none.
                 if self.runner.is_some() {
-                    self.round.text.push_str(value);
+                    self.round.keep(value);
+                    if !self.round.results.is_empty() {
+                        self.round.check_text()?;
+                    }
                 }
             }
             StreamEvent::ToolCall { tool_name, arguments, call_id } => {
@@ -154,16 +186,16 @@ impl Conversation {
                     id: call_id.clone(),
                 };
                 match self.runner {
-                    Some(_) => self.due = Some(call),
+                    Some(_) => {
+                        self.round.check_text()?;
+                        self.due = Some(call);
+                    }
                     None => self.round.unrun.push(call),
                 }
             }
             StreamEvent::ToolResult { call_id, .. } => self.calls.settle(call_id)?,
-            StreamEvent::End { usage } => {
-                // Told when the provider has nothing after it, and once for all rounds.
-                self.round.end = Some(usage.clone());
-                return Ok(None);
-            }
+            // Told once for all rounds.
+            StreamEvent::End { usage } => return self.finish_round(usage.clone()).map(|()| None),
         }
         Ok(Some(event))
     }
@@ -171,10 +203,11 @@ impl Conversation {
     /// The result of `call`, whatever comes of it.
     async fn run(&mut self, call: Call) -> Item {
         let result = match (self.toolbox.check(&call), &self.runner) {
-            (Err(fault), _) => failed(&fault.into()),
-            (Ok(()), None) => failed(&nobody(&call).into()),
+            (Err(fault), _) => ToolResult::failed(fault).to_json(),
+            (Ok(()), None) => ToolResult::failed(nobody(&call)).to_json(),
             (Ok(()), Some(runner)) => {
-                runner.run(&call.tool, &call.arguments).await.unwrap_or_else(|error| failed(&error))
+                let ran = runner.run(&call.tool, &call.arguments).await;
+                ran.unwrap_or_else(|error| ToolResult::failed(error).to_json())
             }
         };
         self.round.results.push((call.id.clone(), canonical_json(&result)));
@@ -182,17 +215,15 @@ impl Conversation {
         Ok(StreamEvent::ToolResult { call_id: call.id, result })
     }
 
-    /// The provider has no more. What follows is the end, or the next question with the results of the tools.
-    fn finish_round(&mut self) -> Result<(), Error> {
-        let Some(usage) = self.round.end.take() else {
-            return Err(broken("the provider's stream was over without an `end`".to_owned()));
-        };
+    /// The provider has said `end`, and its stream is let go: whether it closes makes no difference. What follows is
+    /// the end, or the next question with the results of the tools.
+    fn finish_round(&mut self, usage: Option<Usage>) -> Result<(), Error> {
+        self.source = Source::Nobody;
         self.usage = Some(match self.usage.take() {
             None => usage,
             Some(sum) => sum.zip(usage).and_then(|(sum, usage)| sum.plus(&usage)),
         });
         if self.round.results.is_empty() {
-            self.source = Source::Nobody;
             self.answer_for_nobody();
             self.queue.push_back(Ok(StreamEvent::End { usage: self.usage.take().flatten() }));
             return Ok(());
@@ -233,8 +264,8 @@ impl Conversation {
             }
             let refusal = self.toolbox.check(&call).err().unwrap_or_else(|| nobody(&call));
             let settled = self.calls.settle(&call.id);
-            let event =
-                StreamEvent::ToolResult { call_id: call.id, result: failed(&refusal.into()) };
+            let result = ToolResult::failed(refusal).to_json();
+            let event = StreamEvent::ToolResult { call_id: call.id, result };
             self.queue.push_back(settled.map(|()| event));
         }
     }

@@ -62,17 +62,18 @@ impl StreamEvent {
     /// # Errors
     /// `EIO`: whoever sent this does not speak the contract's language.
     pub fn from_json(value: Value) -> Result<Self, Error> {
-        read(value).map_err(|reason| {
+        Self::try_from(value).map_err(|reason| {
             broken(format!("the provider sent something that is no event of a stream: {reason}"))
         })
     }
 }
 
 impl TryFrom<Value> for StreamEvent {
-    type Error = Error;
+    /// What is wrong with it, for people.
+    type Error = String;
 
-    fn try_from(value: Value) -> Result<Self, Error> {
-        Self::from_json(value)
+    fn try_from(value: Value) -> Result<Self, String> {
+        read(value)
     }
 }
 

@@ -97,12 +97,15 @@
 //! - LLM-067 A provider that adapts an older interface, if there is one, is a provider like any other.
 //!
 //! Rounds: a provider is asked; its items are passed on as they come; a tool that it calls runs at once, if the
-//! arguments fit the declared schema, and its result is the next item; when the provider is done and there were calls,
-//! it is asked again with their results, and so on.
+//! arguments fit the declared schema, and its result is the next item; when the provider says `end` and there were
+//! calls, it is asked again with their results, and so on.
 //!
-//! Decided here: `end` is told when the provider has nothing after it, so a stream ends with `end` or with one error.
+//! Decided here: the provider's `end` ends its round at once. Its stream is let go then, and what it would have sent
+//! after that, or that it would never have closed, makes no difference. A stream ends with `end` or with one error.
 //! Without a runner the results of calls are told at the end of the round, since the provider may bring its own until
 //! then. When a stream fails, calls that nobody has run get their results first; when its time is up, they do not.
+//! With a runner the text of a round is kept, since the next question tells it again: up to 16 MiB. A round with more
+//! is passed on all the same, but if it calls tools the stream fails with EHALT. The prompt cache keeps 16 MiB at most.
 //! Unknown members of options are refused. The prompt cache keeps what was answered with a runner apart from what was
 //! answered without one.
 //!

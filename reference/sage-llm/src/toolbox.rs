@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use sage_errors::{Detail, SageError};
 use sage_tools::InputSchema;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::ToolSchema;
 use crate::calls::Call;
-use crate::{Error, ToolSchema};
 
 /// The declared tools, with their schemas compiled.
 pub(crate) struct Toolbox {
@@ -56,13 +56,4 @@ impl Toolbox {
 pub(crate) fn nobody(call: &Call) -> SageError {
     let policy = "no tool is run without a tool runner".to_owned();
     SageError::permission(&call.tool, "execute", Some(policy))
-}
-
-/// An error as the result of a tool. Its name is left out, for a result has `code` and `message`.
-pub(crate) fn failed(error: &Error) -> Value {
-    let mut members = error.to_json();
-    if let Value::Object(members) = &mut members {
-        members.shift_remove("name");
-    }
-    json!({ "ok": false, "error": members })
 }

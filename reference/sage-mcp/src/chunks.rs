@@ -149,9 +149,14 @@ impl Chunks {
                     return Err(garbage(format!("tool call {index} without `{name}`")));
                 }
             }
-            // What is no JSON stays text, and whoever checks the arguments will refuse it.
-            let arguments = serde_json::from_str(&call.arguments)
-                .unwrap_or_else(|_| Value::String(call.arguments));
+            let arguments = if call.arguments.trim().is_empty() {
+                // So do some servers tell that there are none.
+                Value::Object(Map::new())
+            } else {
+                // What is no JSON stays text, and whoever checks the arguments will refuse it.
+                serde_json::from_str(&call.arguments)
+                    .unwrap_or_else(|_| Value::String(call.arguments))
+            };
             let (tool_name, call_id) = (call.name, call.id);
             events.push_back(StreamEvent::ToolCall { tool_name, arguments, call_id });
         }
@@ -241,6 +246,15 @@ mod tests {
     #[case::arguments_that_are_no_json(
         vec![call(0, json!("c1"), json!("A"), json!("{\"a\":")), finish("length"), json!("[DONE]")],
         json!([{ "type": "tool_call", "toolName": "A", "arguments": "{\"a\":", "callId": "c1" }, { "type": "end" }])
+    )]
+    #[case::empty_arguments_are_none(
+        vec![call(0, json!("c1"), json!("A"), json!("")), call(1, json!("c2"), json!("A"), json!(" \n")), call(2, json!("c3"), json!("A"), json!(null)), json!("[DONE]")],
+        json!([
+            { "type": "tool_call", "toolName": "A", "arguments": {}, "callId": "c1" },
+            { "type": "tool_call", "toolName": "A", "arguments": {}, "callId": "c2" },
+            { "type": "tool_call", "toolName": "A", "arguments": {}, "callId": "c3" },
+            { "type": "end" },
+        ])
     )]
     #[case::no_last_word_after_a_reason(
         vec![delta(json!({ "content": "a" })), finish("stop")],

@@ -1,7 +1,8 @@
 //! A provider for `sage.llm`: servers on the near network that speak OpenAI's chat completions, such as LM Studio.
 //!
 //! It keeps nothing between calls. An answer is read as somebody takes it, in pieces that are bounded; dropping it closes
-//! the connection. Time limits are the caller's. Whatever the server does ends in events or in `EIO`, which tells the
+//! the connection. Time limits are the caller's, but for the words of a refusal, which are not waited for long; so it is
+//! used inside a tokio runtime with its clock. Whatever the server does ends in events or in `EIO`, which tells the
 //! operation, the address and, in `cause`, what lies behind it: the system's code, or the server's status and words.
 //!
 //! Left out: TLS (`https` is refused with a word about it), redirects, proxies. `requestId` and `timeoutMs` are not sent.
@@ -15,6 +16,7 @@ mod request;
 mod sse;
 
 use std::fmt;
+use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url, redirect};
@@ -22,11 +24,14 @@ use sage_errors::{Detail, SageError};
 use sage_llm::{ChatOptions, Error, Model, Provider, Reply};
 use sage_utils::BoxFuture;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::faults::{garbled, lost, refused};
 
 /// So much of the body of a refusal is kept.
 const MOST_OF_A_REFUSAL: usize = 4096;
+/// So long it is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// A list of models that is longer is none.
 const MOST_OF_A_LIST: usize = 4 << 20;
 
@@ -35,6 +40,7 @@ pub struct LMStudioProvider {
     client: Client,
     base: String,
     authorization: Option<HeaderValue>,
+    patience: Duration,
 }
 
 impl LMStudioProvider {
@@ -64,7 +70,7 @@ impl LMStudioProvider {
             .build()
             .map_err(|fault| wrong_base(base, &format!("no client can be made: {fault}")))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { client, base, authorization: None })
+        Ok(Self { client, base, authorization: None, patience: PATIENCE })
     }
 
     /// The same server, asked with this key.
@@ -81,6 +87,12 @@ impl LMStudioProvider {
         Ok(self)
     }
 
+    /// The same server; when it refuses, its words are waited for at most this long. What came until then is told.
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// The answer to `request`, if it is a success.
     async fn send(&self, url: &str, request: RequestBuilder) -> Result<Response, Error> {
         let request = match &self.authorization {
@@ -93,8 +105,10 @@ impl LMStudioProvider {
             return Ok(response);
         }
         let retry_after = header(&response, RETRY_AFTER.as_str());
-        // The status is the news; a body that breaks off does not hide it.
-        let (body, _) = beginning(response, MOST_OF_A_REFUSAL).await;
+        // The status is the news; a body that breaks off or never comes does not hide it.
+        let mut body = Vec::new();
+        let reading = read_beginning(response, MOST_OF_A_REFUSAL, &mut body);
+        let _cut = timeout(self.patience, reading).await;
         Err(refused(url, status, retry_after, String::from_utf8_lossy(&body).into_owned()))
     }
 
@@ -120,10 +134,9 @@ impl LMStudioProvider {
     async fn list(&self) -> Result<Vec<Model>, Error> {
         let url = format!("{}/v1/models", self.base);
         let response = self.send(&url, self.client.get(&url)).await?;
-        let (body, fault) = beginning(response, MOST_OF_A_LIST + 1).await;
-        if let Some(fault) = fault {
-            return Err(lost(&url, &fault));
-        }
+        let mut body = Vec::new();
+        let read = read_beginning(response, MOST_OF_A_LIST + 1, &mut body).await;
+        read.map_err(|fault| lost(&url, &fault))?;
         if body.len() > MOST_OF_A_LIST {
             return Err(garbled(&url, format!("a list of more than {MOST_OF_A_LIST} bytes")));
         }
@@ -171,16 +184,17 @@ fn header(response: &Response, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(response.headers().get(name)?.as_bytes()).into_owned())
 }
 
-/// The first `most` bytes of a body, and what broke it off before.
-async fn beginning(mut response: Response, most: usize) -> (Vec<u8>, Option<reqwest::Error>) {
-    let mut read = Vec::new();
+/// The first `most` bytes of a body. What came before it broke off is in `read` as well.
+async fn read_beginning(
+    mut response: Response,
+    most: usize,
+    read: &mut Vec<u8>,
+) -> Result<(), reqwest::Error> {
     while read.len() < most {
-        match response.chunk().await {
-            Ok(Some(bytes)) => read.extend_from_slice(&bytes),
-            Ok(None) => break,
-            Err(fault) => return (read, Some(fault)),
+        match response.chunk().await? {
+            Some(bytes) => read.extend_from_slice(&bytes[..bytes.len().min(most - read.len())]),
+            None => break,
         }
     }
-    read.truncate(most);
-    (read, None)
+    Ok(())
 }

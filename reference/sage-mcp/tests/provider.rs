@@ -5,6 +5,7 @@
 mod server;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use rstest::rstest;
@@ -249,6 +250,28 @@ async fn the_words_of_a_refusal_are_bounded_and_need_not_be_whole() {
         answering("HTTP/1.1 500 Oh\r\nContent-Length: 50\r\n\r\nhalf \u{17c}").await;
     let cause = cause_of(&ask(&base).await.1.unwrap(), &base, "read");
     assert_eq!(cause, json!({ "status": 500, "body": "half \u{17c}" }));
+}
+
+#[rstest]
+#[case::nothing("")]
+#[case::a_part("slow")]
+#[tokio::test]
+async fn a_refusal_whose_words_never_come_is_told(#[case] begun: &'static str) {
+    let (base, served) = serve(move |mut connection| async move {
+        let head =
+            "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 17\r\nContent-Length: 50\r\n\r\n";
+        connection.send(format!("{head}{begun}")).await;
+        connection.wait_for_close().await;
+    })
+    .await;
+    let provider = LMStudioProvider::new(&base).unwrap().with_patience(Duration::from_millis(10));
+    let refusal = tokio::time::timeout(LONG, provider.chat(options())).await;
+    let Ok(Err(error)) = refusal else { panic!("it is refused, and without a hang") };
+    let cause = cause_of(&error, &base, "read");
+    assert_eq!((&cause["status"], &cause["retryAfter"]), (&json!(429), &json!("17")));
+    // Whether a part was in time is the machine's affair.
+    assert!(begun.starts_with(cause["body"].as_str().unwrap()), "{cause}");
+    served.await.unwrap();
 }
 
 /// Every case sends one item first, which is kept.

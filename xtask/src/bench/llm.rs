@@ -8,14 +8,16 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use sage_llm::{
-    ChatOptions, ChatStream, Error, Llm, Model, Provider, Reply, Settings, StreamEvent,
+    ChatOptions, ChatStream, Error, Llm, Model, Provider, Reply, Settings, StreamEvent, ToolRunner,
 };
-use sage_utils::BoxFuture;
+use sage_utils::{BoxFuture, err};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::{ratio, tell, timed};
 
 const EVENTS: u64 = 1_000_000;
+const WORD: &str = "a word";
 
 type Events = BoxStream<'static, Result<StreamEvent, Error>>;
 
@@ -33,14 +35,15 @@ pub(super) fn bench() -> Result<(), String> {
         let what = format!("an event of a chat stream against a bare channel, {what}");
         tell(&what, &figure, "at most 2 times", times <= 2.0)?;
     }
-    runtime.block_on(slow_reader())
+    runtime.block_on(slow_reader(None))?;
+    runtime.block_on(slow_reader(Some(Arc::new(NoTools))))
 }
 
 fn event(number: u64) -> StreamEvent {
     if number + 1 == EVENTS {
         StreamEvent::End { usage: None }
     } else {
-        StreamEvent::Text { value: "a word".to_owned() }
+        StreamEvent::Text { value: WORD.to_owned() }
     }
 }
 
@@ -70,7 +73,7 @@ async fn bare() -> Result<(), String> {
 async fn wrapped(timeout_ms: Option<u64>) -> Result<(), String> {
     let mut receiver = channel();
     let events = stream::poll_fn(move |context| receiver.poll_recv(context)).boxed();
-    let mut stream = chat(events, timeout_ms)?;
+    let mut stream = chat(events, timeout_ms, None)?;
     let mut taken = 0;
     while let Some(item) = stream.next().await {
         item.map_err(|fault| fault.to_string())?;
@@ -83,22 +86,32 @@ fn all_came(taken: u64) -> Result<(), String> {
     if taken == EVENTS { Ok(()) } else { Err(format!("{taken} events came")) }
 }
 
-fn chat(events: Events, timeout_ms: Option<u64>) -> Result<ChatStream, String> {
+fn chat(
+    events: Events,
+    timeout_ms: Option<u64>,
+    runner: Option<Arc<dyn ToolRunner>>,
+) -> Result<ChatStream, String> {
     let llm = Llm::new();
     llm.set_provider(Arc::new(Given(Mutex::new(Some(events)))));
     let options = ChatOptions { timeout_ms, ..ChatOptions::question("m", "go on") };
-    llm.create_chat_stream(options, Settings::default()).map_err(|fault| fault.to_string())
+    let settings = Settings { runner, ..Settings::default() };
+    llm.create_chat_stream(options, settings).map_err(|fault| fault.to_string())
 }
 
-/// The provider always has more; the reader lets others go first after every item.
-async fn slow_reader() -> Result<(), String> {
+/// The provider always has more; the reader lets others go first after every item. With a runner the text of the
+/// round is kept for the next question, in a string that may have twice its room; nothing else may grow.
+async fn slow_reader(runner: Option<Arc<dyn ToolRunner>>) -> Result<(), String> {
+    let (who, kept) = match &runner {
+        None => ("without a runner", 0),
+        Some(_) => ("with a runner", 2 * EVENTS * WORD.len() as u64 / 1024),
+    };
     let pulled = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&pulled);
     let events = stream::iter(0..EVENTS).map(move |number| {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(event(number))
     });
-    let mut stream = chat(events.boxed(), None)?;
+    let mut stream = chat(events.boxed(), None, runner)?;
     let before = peak_from_now()?;
     let (mut taken, mut ahead) = (0, 0);
     while let Some(item) = stream.next().await {
@@ -110,10 +123,10 @@ async fn slow_reader() -> Result<(), String> {
     all_came(taken)?;
     let grown = peak()?.saturating_sub(before);
     tell(
-        "a slow reader of a million events",
+        &format!("a slow reader of a million events, {who}"),
         &format!("at most {ahead} pulled ahead, {grown} KiB more memory"),
-        "at most 1, less than 1024 KiB",
-        ahead <= 1 && grown < 1024,
+        &format!("at most 1, less than {} KiB", kept + 1024),
+        ahead <= 1 && grown < kept + 1024,
     )
 }
 
@@ -145,5 +158,14 @@ impl Provider for Given {
 
     fn models(&self) -> BoxFuture<'_, Result<Vec<Model>, Error>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+/// A runner that nobody calls.
+struct NoTools;
+
+impl ToolRunner for NoTools {
+    fn run<'a>(&'a self, name: &'a str, _: &'a Value) -> BoxFuture<'a, Result<Value, Error>> {
+        Box::pin(async move { Err(err("EVALIDATION", format!("no tool is {name}"), None)) })
     }
 }

@@ -178,15 +178,67 @@ async fn the_oldest_answers_make_room() {
     assert_eq!(ask(0).await, MANY + 1, "the oldest is gone");
 }
 
+#[rstest]
+#[case::text(options(), vec![text(&"x".repeat(5 << 20)), end()])]
+#[case::many_events(options(), [vec![text(""); 200_000], vec![end()]].concat())]
+#[case::name_of_a_tool(options(), vec![call("c1", &"x".repeat(5 << 20), json!(1)), result("c1", json!(1)), end()])]
+#[case::id_of_a_call(options(), vec![call(&"x".repeat(5 << 20), "Echo", json!(1)), result(&"x".repeat(5 << 20), json!(1)), end()])]
+#[case::result(options(), vec![call("c1", "Echo", json!(1)), result("c1", json!({ "x".repeat(5 << 20): [] })), end()])]
+#[case::question(ChatOptions::question("m", "x".repeat(5 << 20)), vec![end()])]
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_not_kept() {
-    let turn = || events(&[text(&"x".repeat(9 << 20)), end()]);
-    let provider = Scripted::new([turn(), turn()]);
+async fn an_answer_that_is_too_large_is_not_kept(
+    #[case] options: ChatOptions,
+    #[case] sent: Vec<Value>,
+) {
+    let provider = Scripted::new([events(&sent), events(&sent)]);
     let llm = llm(&provider);
     for asked in [1, 2] {
-        all(llm.create_chat_stream(options(), cached()).unwrap()).await;
+        all(llm.create_chat_stream(options.clone(), cached()).unwrap()).await;
         assert_eq!(provider.told().len(), asked);
     }
+}
+
+/// Each takes a little more than 3 MiB, so there is room for five.
+#[rstest]
+#[case::in_the_answer(16, 3 << 20)]
+#[case::in_the_question(3 << 20, 16)]
+#[tokio::test]
+async fn large_answers_make_room_for_each_other(#[case] question: usize, #[case] answer: usize) {
+    let turn = |_| events(&[text(&"x".repeat(answer)), end()]);
+    let provider = Scripted::new((0..8).map(turn));
+    let llm = llm(&provider);
+    let ask = async |number: usize| {
+        let options = ChatOptions::question("m", format!("{number}{}", "x".repeat(question)));
+        let before = provider.told().len();
+        all(llm.create_chat_stream(options, cached()).unwrap()).await;
+        provider.told().len() > before
+    };
+    for number in 0..6 {
+        assert!(ask(number).await, "{number} is new");
+    }
+    for number in 1..6 {
+        assert!(!ask(number).await, "{number} is kept");
+    }
+    assert!(ask(0).await, "the oldest is gone");
+    assert!(ask(1).await, "and now the next");
+    assert!(!ask(3).await, "the others stay");
+}
+
+#[tokio::test]
+async fn what_is_asked_twice_at_once_takes_its_room_once() {
+    let turn = || events(&[text(&"x".repeat(3 << 20)), end()]);
+    let provider = Scripted::new((0..11).map(|_| turn()));
+    let llm = llm(&provider);
+    let question = |text: &str| ChatOptions::question("m", text);
+    let stream = |text| llm.create_chat_stream(question(text), cached()).unwrap();
+    all(stream("first")).await;
+    let twice: Vec<_> = (0..9).map(|_| stream("twice")).collect();
+    for stream in twice {
+        all(stream).await;
+    }
+    assert_eq!(provider.told().len(), 10);
+    all(stream("first")).await;
+    assert_eq!(provider.told().len(), 10, "the first is still kept");
 }
 
 /// A JSON value, and the same with the members of its objects in another order.

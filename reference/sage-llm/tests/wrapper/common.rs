@@ -69,6 +69,8 @@ pub(crate) struct Scripted {
     /// The options of every call.
     pub(crate) asked: Arc<Mutex<Vec<Value>>>,
     pub(crate) pulled: Arc<Mutex<u64>>,
+    /// Streams that were given and not let go.
+    pub(crate) open: Arc<Mutex<u64>>,
 }
 
 impl Scripted {
@@ -98,11 +100,9 @@ impl Provider for Scripted {
         self.log.lock().unwrap().push("chat".to_owned());
         self.asked.lock().unwrap().push(serde_json::to_value(&options).unwrap());
         let turn = self.turns.lock().unwrap().pop_front().expect("the script has another turn");
-        let playing = |steps| Playing {
-            steps,
-            log: Arc::clone(&self.log),
-            pulled: Arc::clone(&self.pulled),
-            done: false,
+        let playing = |steps| {
+            *self.open.lock().unwrap() += 1;
+            Playing { steps, provider: self.clone(), ended: false, done: false }
         };
         match turn {
             Turn::Text(text) => async { Ok(Reply::Text(text)) }.boxed(),
@@ -120,11 +120,11 @@ impl Provider for Scripted {
     }
 }
 
-/// A stream that notes when it is dropped before it is done.
+/// A stream that notes when it is dropped before it has said `end` or is over.
 struct Playing {
     steps: VecDeque<Step>,
-    log: Log,
-    pulled: Arc<Mutex<u64>>,
+    provider: Scripted,
+    ended: bool,
     done: bool,
 }
 
@@ -135,7 +135,8 @@ impl Stream for Playing {
         assert!(!self.done, "a stream that is done is not pulled again");
         match self.steps.pop_front() {
             Some(Step::Event(event)) => {
-                *self.pulled.lock().unwrap() += 1;
+                *self.provider.pulled.lock().unwrap() += 1;
+                self.ended |= matches!(event, StreamEvent::End { .. });
                 Poll::Ready(Some(Ok(event)))
             }
             Some(Step::Fails(error)) => {
@@ -156,8 +157,9 @@ impl Stream for Playing {
 
 impl Drop for Playing {
     fn drop(&mut self) {
-        if !self.done {
-            self.log.lock().unwrap().push("stop".to_owned());
+        *self.provider.open.lock().unwrap() -= 1;
+        if !self.done && !self.ended {
+            self.provider.log.lock().unwrap().push("stop".to_owned());
         }
     }
 }

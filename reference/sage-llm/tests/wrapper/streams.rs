@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::common::*;
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use rstest::rstest;
 use sage_llm::{ChatOptions, Llm, Settings};
 use sage_utils::err;
@@ -274,6 +274,42 @@ async fn rounds_are_bounded(#[case] most: u32) {
     assert_eq!(provider.asked.lock().unwrap().len(), most as usize);
 }
 
+/// 17 MiB, which is more than is kept for the next question.
+fn long_text() -> Vec<Value> {
+    vec![text(&"x".repeat(1 << 20)); 17]
+}
+
+#[tokio::test]
+async fn a_long_text_without_calls_is_passed_on_whole() {
+    let sent = [long_text(), vec![end()]].concat();
+    let provider = Scripted::new([events(&sent)]);
+    let (items, error) = play(&provider, options(), with_tools(&provider)).await;
+    assert!(items == sent && error.is_none(), "{} items, {error:?}", items.len());
+}
+
+#[rstest]
+#[case::before_the_call(true, 17, 0)]
+#[case::after_the_call(false, 2 + 16, 1)]
+#[tokio::test]
+async fn a_text_that_is_too_long_to_be_told_again(
+    #[case] before: bool,
+    #[case] told: usize,
+    #[case] ran: usize,
+) {
+    let made = vec![call("c1", "Echo", json!({ "a": "x" }))];
+    let sent = if before { [long_text(), made] } else { [made, long_text()] };
+    let provider = Scripted::new([events(&[sent.concat(), vec![end()]].concat())]);
+    let (items, error) = play(&provider, options(), with_tools(&provider)).await;
+    let error = error.expect("the stream fails");
+    assert_eq!((items.len(), &error["code"]), (told, &json!("EHALT")));
+    for name in ["invariant", "expected", "actual"] {
+        assert!(error.get(name).is_some(), "{name}");
+    }
+    let log = provider.told();
+    assert_eq!(log.iter().filter(|line| line.starts_with("run")).count(), ran);
+    assert_eq!((log.len(), log.last().unwrap().as_str()), (2 + ran, "stop"));
+}
+
 #[tokio::test]
 async fn the_last_allowed_round_may_end_without_calls() {
     let provider = Scripted::new([
@@ -287,8 +323,6 @@ async fn the_last_allowed_round_may_end_without_calls() {
 #[rstest]
 #[case::cut(vec![Step::Event(event_of(&text("a")))], "EIO")]
 #[case::nothing_at_all(vec![], "EIO")]
-#[case::after_the_end(vec![Step::Event(event_of(&text("a"))), Step::Event(event_of(&end())), Step::Event(event_of(&text("b")))], "EIO")]
-#[case::two_ends(vec![Step::Event(event_of(&end())), Step::Event(event_of(&end()))], "EIO")]
 #[case::thrown(vec![Step::Event(event_of(&text("a"))), Step::Fails(err("EANY", "x", None))], "EANY")]
 #[tokio::test]
 async fn streams_that_break_off(#[case] steps: Vec<Step>, #[case] code: &str) {
@@ -299,6 +333,40 @@ async fn streams_that_break_off(#[case] steps: Vec<Step>, #[case] code: &str) {
     assert_eq!(error["code"], code);
     assert!(code != "EIO" || error["operation"].is_string());
     assert_eq!(items, if first { vec![text("a")] } else { vec![] });
+}
+
+#[rstest]
+#[case::closed(None)]
+#[case::silence(Some(Step::Stalls))]
+#[case::text(Some(Step::Event(event_of(&text("b")))))]
+#[case::another_end(Some(Step::Event(event_of(&usage(7, 7)))))]
+#[case::error(Some(Step::Fails(thrown())))]
+#[tokio::test]
+async fn the_end_is_told_and_nothing_after_it_is_waited_for(#[case] after: Option<Step>) {
+    let steps = [text("a"), usage(1, 2)].map(|event| Step::Event(event_of(&event)));
+    let provider = Scripted::new([Turn::Events(steps.into_iter().chain(after).collect())]);
+    let mut stream = llm(&provider).create_chat_stream(options(), Settings::default()).unwrap();
+    let mut next = || stream.next().now_or_never().expect("nothing is waited for");
+    assert_eq!(next(), Some(Ok(event_of(&text("a")))));
+    assert_eq!(next(), Some(Ok(event_of(&usage(1, 2)))));
+    assert_eq!(*provider.open.lock().unwrap(), 0, "the provider is let go before `end` is told");
+    assert_eq!(next(), None);
+    assert_eq!((*provider.pulled.lock().unwrap(), provider.told()), (2, vec!["chat".to_owned()]));
+}
+
+#[rstest]
+#[case::silence(Step::Stalls)]
+#[case::another_call(Step::Event(event_of(&call("c2", "Echo", json!({ "a": "y" })))))]
+#[case::error(Step::Fails(thrown()))]
+#[tokio::test]
+async fn the_end_of_a_round_with_calls_ends_it_at_once(#[case] after: Step) {
+    let first = [call("c1", "Echo", json!({ "a": "x" })), end()];
+    let first = first.map(|event| Step::Event(event_of(&event))).into_iter().chain([after]);
+    let provider = Scripted::new([Turn::Events(first.collect()), events(&[text("b"), end()])]);
+    let played = play(&provider, options(), with_tools(&provider)).now_or_never();
+    let (items, error) = played.expect("nothing is waited for");
+    assert_eq!((items.len(), &items[2..], error), (4, &[text("b"), end()][..], None));
+    assert_eq!(provider.told(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
 }
 
 #[rstest]

@@ -25,7 +25,6 @@ fn stalling(before: &[Value]) -> Turn {
 #[case::chat(vec![Turn::Stalls], 0, &["chat"])]
 #[case::first_event(vec![stalling(&[])], 0, &["chat", "stop"])]
 #[case::later_event(vec![stalling(&[text("a"), text("b")])], 2, &["chat", "stop"])]
-#[case::after_the_end(vec![stalling(&[text("a"), end()])], 1, &["chat", "stop"])]
 #[case::tool(
     vec![events(&[call("c1", "Stall", json!({ "a": "x" })), end()])],
     1,
