@@ -123,13 +123,13 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "asks-the-graph-twice",
         "a query is put to the graph twice",
-        &["TOOLS-035"],
+        &["TOOLS-035", "TOOLS-036"],
         |subject| {
             around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
                 // Where nothing else is wrong: a fault of the graph would be the first answer's.
                 let plain = args["input"].as_object().is_some_and(|input| {
                     input.keys().all(|name| ["query", "params", "commit"].contains(&name.as_str()))
-                        && input["query"].is_string()
+                        && input.get("query").is_some_and(Value::is_string)
                 });
                 let secret = args["context"]["secrets"] == true;
                 if args["name"] == "GraphQuery" && plain && !secret {
