@@ -17,7 +17,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "tells-what-commands-got",
         "stdout of Bash is not looked at for secrets",
-        &["TOOLS-119"],
+        &["TOOLS-119", "TOOLS-123", "TOOLS-125", "TOOLS-127", "TOOLS-128", "TOOLS-130"],
         |subject| injects_by_itself(subject, "Bash"),
     ),
     Adversary::saboteur(
