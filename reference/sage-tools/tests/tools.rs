@@ -293,3 +293,15 @@ async fn an_input_that_is_too_deep_is_refused() {
     let result = lab.run("Mine", input).await;
     assert_eq!(result["error"]["details"][0]["field"], "input");
 }
+
+#[tokio::test]
+async fn a_check_of_a_new_file_where_there_is_one_says_that_it_does_not_fit() {
+    let lab = Lab::new();
+    fs::write(lab.at("a"), "old\n").unwrap();
+    let patch = "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+new\n";
+    let result = lab.run("Edit", json!({"file": "a", "patch": patch, "strategy": "check"})).await;
+    assert_eq!(result["data"], json!({"patched": false}), "{result}");
+    let result = lab.run("Edit", json!({"file": "b", "patch": patch, "strategy": "check"})).await;
+    assert_eq!(result["data"]["patched"], true, "{result}");
+    assert!(!lab.at("b").exists());
+}

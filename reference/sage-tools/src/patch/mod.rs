@@ -6,8 +6,6 @@
 
 mod apply;
 
-pub(crate) use apply::Applied;
-
 /// A patch of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Patch {

@@ -1,7 +1,9 @@
 //! Programs that are started, watched, and gone when the call is over.
 
+mod forest;
 mod lookup;
 mod output;
+mod table;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -39,18 +41,21 @@ pub(crate) enum Ended {
 impl Program {
     /// # Errors
     /// When there is no such program, or it may not be executed.
-    pub(crate) fn find(
+    pub(crate) async fn find(
         command: &str,
         args: Vec<String>,
         env: &BTreeMap<String, String>,
         folder: &Path,
     ) -> io::Result<Self> {
-        let path = lookup::find(command, env.get("PATH").map(String::as_str), folder)?;
+        let (wanted, search) = (command.to_owned(), env.get("PATH").cloned());
+        let from = folder.to_owned();
+        let path = blocking(move || lookup::find(&wanted, search.as_deref(), &from)).await?;
         let is_legal = |(name, value): (&String, &String)| {
             !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
         };
         if !env.iter().all(is_legal) {
-            let reason = "a name in the environment is empty or holds `=` or NUL";
+            let reason =
+                "in the environment, a name is empty or holds `=` or NUL, or a value holds NUL";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         Ok(Self {
@@ -83,14 +88,14 @@ impl Program {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let (mut child, tree) = Tree::plant(&mut command)?;
+        let (mut child, tree) = Tree::plant(command).await?;
         let pipes = (child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(stderr)) = pipes else {
             return Err(io::Error::other("its pipes are missing"));
         };
         let (stdout, stderr) = (Gathering::start(stdout), Gathering::start(stderr));
         let status = tokio::time::timeout(limit, child.wait()).await;
-        tree.fell(&mut child).await;
+        tree.fell(&mut child).await?;
         let Ok(status) = status else {
             return Ok(Ended::Late { elapsed: started.elapsed() });
         };
@@ -99,6 +104,17 @@ impl Program {
         let stdout = stdout.end(deadline).await.told(redactor);
         let stderr = stderr.end(deadline).await.told(redactor);
         Ok(Ended::Exited { code, stdout, stderr })
+    }
+}
+
+/// Looking for files and processes and starting one make a thread wait; the caller's goes on meanwhile.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+        Err(ended) => Err(io::Error::other(ended)),
     }
 }
 

@@ -67,7 +67,8 @@ impl Gathered {
 
     /// As text, without secrets and without the beginning of one at the cut.
     pub(super) fn told(self, redactor: &Redactor) -> String {
-        let text = String::from_utf8_lossy(&self.kept);
+        let text =
+            String::from_utf8_lossy(if self.is_cut { whole(&self.kept) } else { &self.kept });
         let mut told = if self.is_cut { redactor.cut_text(&text) } else { redactor.text(&text) };
         if self.is_cut || told.len() > LIMIT {
             let mut end = LIMIT.min(told.len());
@@ -78,5 +79,56 @@ impl Gathered {
             told.push_str(MARK);
         }
         told
+    }
+}
+
+/// Without a character at the end of which the cut has left only a part: as a replacement it would
+/// hide that what stands before it is the beginning of a secret.
+fn whole(bytes: &[u8]) -> &[u8] {
+    let last = bytes.utf8_chunks().last();
+    let rest = last.map_or(&[][..], |chunk| chunk.invalid());
+    // Only at the end of all bytes can a sequence lack nothing but its own end.
+    let is_begun = std::str::from_utf8(rest).is_err_and(|fault| fault.error_len().is_none());
+    if is_begun { &bytes[..bytes.len() - rest.len()] } else { bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::secrets::Secrets;
+
+    #[rstest]
+    #[case(b"a", b"a")]
+    #[case("aé".as_bytes(), "aé".as_bytes())]
+    #[case(b"a\xc3", b"a")]
+    #[case(b"a\xf0\x9f\x99", b"a")]
+    #[case(b"a\xff", b"a\xff")]
+    #[case(b"\xff\xc3", b"\xff")]
+    #[case(b"\xc3", b"")]
+    #[case(b"", b"")]
+    fn what_is_whole(#[case] bytes: &[u8], #[case] expect: &[u8]) {
+        assert_eq!(whole(bytes), expect);
+    }
+
+    /// The cut falls on every byte of a secret, also of one whose forms hold each other.
+    #[rstest]
+    #[case::two_bytes("Aéàéàéà")]
+    #[case::three_bytes("€uro→€")]
+    #[case::four_bytes("🙂🙃x🙂")]
+    #[case::many_lines("première\nsecondé")]
+    fn a_cut_inside_a_character_leaves_no_part_of_a_secret(#[case] secret: &str) {
+        let redactor = Redactor::of(&Secrets::known(&[("KEY", secret)]));
+        for cut in 1..secret.len() {
+            let mut gathered = Gathered::default();
+            gathered.push(&vec![b'.'; LIMIT - cut]);
+            gathered.push(secret.as_bytes());
+            let told = gathered.told(&redactor);
+            let told = told.trim_start_matches('.').strip_suffix(MARK);
+            // A whole line is replaced, and nothing of the rest is left.
+            let told = told.map(|told| told.replace("[SECRET:KEY]", "").replace('\n', ""));
+            assert_eq!(told.as_deref(), Some(""), "cut after {cut} bytes");
+        }
     }
 }

@@ -1,33 +1,23 @@
 //! A process and all that came of it, also what left its group or its session.
 //!
 //! A process that loses its parent is adopted by this one, as long as a tree stands. Which tree it
-//! belongs to is told by a mark that every child inherits and that hardly any program changes: a
-//! limit on the time of real-time threads, of some thirty years. The environment could hold another,
-//! but that is the caller's, and open files may be closed.
-//!
-//! The mark is put on this process while the first one is started, since a program can have had
-//! children and lost them before anything could be put on it from outside. Should another thread
-//! start a program of its own in that moment, the mark is taken from it again.
+//! belongs to is told by its mark, see [`forest`](super::forest). One that took off its mark belongs
+//! to the only tree that stands, or goes with the last.
 
 use std::collections::HashSet;
-use std::fs;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, child_subreaper, getpid, getrlimit, getsid,
-    kill_process, prlimit, set_child_subreaper, setrlimit, waitpid,
-};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tokio::process::{Child, Command};
+
+use super::blocking;
+use super::forest::Forest;
+use super::table::{Identity, Process, add_descendants, me, processes, read};
 
 /// Not even SIGKILL reaches a process that waits for a broken disk.
 const MOST_ROUNDS: u32 = 2000;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
-
-/// In microseconds: no real-time thread will ever reach it.
-const FIRST_MARK: u64 = 1_000_000_000_000_000;
 
 /// A process that was started here. Dropping it kills what it can find.
 pub(super) struct Tree {
@@ -36,68 +26,57 @@ pub(super) struct Tree {
     /// Every process that was seen to belong to it.
     seen: HashSet<Identity>,
     is_felled: bool,
-    _reaper: Reaper,
 }
 
-/// A process: a number may be used again, but not with the same start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Identity {
-    pid: i32,
-    start: u64,
+/// What a round of killing has found.
+struct Left {
+    all: usize,
+    /// Without those that are dead and wait to be asked how they died.
+    running: usize,
 }
 
 impl Tree {
     /// Starts `command`.
-    pub(super) fn plant(command: &mut Command) -> io::Result<(Child, Self)> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let reaper = Reaper::new();
-        // Of this process too, since what it starts may be another with trees of its own.
-        let own = u64::from(std::process::id()) << 24;
-        let mark = FIRST_MARK + own + NEXT.fetch_add(1, Ordering::Relaxed) % (1 << 24);
-        let child = spawn_marked(command, mark)?;
-        let root = child.id().map_or(0, u32::cast_signed);
-        let seen = read(root).map(|process| process.identity()).into_iter().collect();
-        let tree = Self { root, mark, seen, is_felled: false, _reaper: reaper };
-        tree.unmark_strangers();
-        Ok((child, tree))
-    }
-
-    /// Programs that this process has started by itself stay in its session, and not in our group.
-    fn unmark_strangers(&self) {
-        let session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
-        for process in processes() {
-            if process.parent == me()
-                && process.session == session
-                && process.group != self.root
-                && process.mark() == Some(self.mark)
-                && let Some(pid) = Pid::from_raw(process.pid)
-            {
-                // It may have ended just now.
-                let _gone = prlimit(Some(pid), Resource::Rttime, getrlimit(Resource::Rttime));
-            }
-        }
+    pub(super) async fn plant(mut command: Command) -> io::Result<(Child, Self)> {
+        blocking(move || {
+            let (child, mark) = Forest::lock().plant(&mut command)?;
+            let root = child.id().map_or(0, u32::cast_signed);
+            let seen = read(root).map(|process| process.identity()).into_iter().collect();
+            Ok((child, Self { root, mark, seen, is_felled: false }))
+        })
+        .await
     }
 
     /// Kills what is left of it, and comes back when nothing is.
-    pub(super) async fn fell(mut self, child: &mut Child) {
+    pub(super) async fn fell(self, child: &mut Child) -> io::Result<()> {
+        let mut tree = self;
         for _ in 0..MOST_ROUNDS {
             // Parents are looked at before they are killed: some children are known by them alone.
-            let left = self.kill_and_reap();
+            let left;
+            (tree, left) = blocking(move || {
+                let left = tree.kill_and_reap(|left| left.all == 0);
+                Ok((tree, left))
+            })
+            .await?;
             // The first process is tokio's to wait for.
             let _ended = child.start_kill();
             let _status = child.try_wait();
-            if left == 0 && child.id().is_none() {
+            if left.all == 0 && child.id().is_none() {
                 break;
             }
             tokio::time::sleep(BETWEEN_ROUNDS).await;
         }
-        self.is_felled = true;
+        Forest::lock().remove(tree.mark);
+        tree.is_felled = true;
+        Ok(())
     }
 
-    /// Kills all that can be found, and tells how many were there. Children of those that die in one
-    /// round are adopted, and found in the next.
-    fn kill_and_reap(&mut self) -> usize {
-        let members = self.members();
+    /// Kills all that can be found, and tells what was there. Children of those that die in one round
+    /// are adopted, and found in the next. When it `is_over`, the tree stands no more: in the same
+    /// breath, or two that fall together would both leave strays to the other.
+    fn kill_and_reap(&mut self, is_over: impl FnOnce(&Left) -> bool) -> Left {
+        let mut forest = Forest::lock();
+        let members = if forest.is_bare() { Vec::new() } else { self.members(&forest) };
         for process in &members {
             let Some(pid) = Pid::from_raw(process.pid) else { continue };
             if process.runs {
@@ -108,33 +87,26 @@ impl Tree {
                 let _reaped = waitpid(Some(pid), WaitOptions::NOHANG);
             }
         }
-        members.len()
+        let running = members.iter().filter(|process| process.runs).count();
+        let left = Left { all: members.len(), running };
+        if is_over(&left) {
+            forest.remove(self.mark);
+        }
+        left
     }
 
-    fn members(&mut self) -> Vec<Process> {
+    fn members(&mut self, forest: &Forest) -> Vec<Process> {
         let all = processes();
-        let mut members: HashSet<i32> = HashSet::new();
-        for process in &all {
+        let takes_strays = forest.is_only(self.mark);
+        let is_member = |process: &&Process| {
             let is_adopted = process.parent == me() && process.pid != self.root;
-            let is_known = self.seen.contains(&process.identity())
+            self.seen.contains(&process.identity())
                 || is_adopted && (process.group == self.root || process.session == self.root)
-                || is_adopted && process.mark() == Some(self.mark);
-            if is_known {
-                members.insert(process.pid);
-            }
-        }
-        // Children of members, and theirs.
-        loop {
-            let before = members.len();
-            for process in &all {
-                if members.contains(&process.parent) {
-                    members.insert(process.pid);
-                }
-            }
-            if members.len() == before {
-                break;
-            }
-        }
+                || is_adopted && process.limit().is_some_and(|limit| limit.soft == Some(self.mark))
+                || is_adopted && takes_strays && forest.is_stray(process)
+        };
+        let mut members = all.iter().filter(is_member).map(|process| process.pid).collect();
+        add_descendants(&all, &mut members);
         let members: Vec<_> =
             all.into_iter().filter(|process| members.contains(&process.pid)).collect();
         self.seen.extend(members.iter().map(Process::identity));
@@ -142,106 +114,21 @@ impl Tree {
     }
 }
 
-/// One at a time: between the two settings, no other call starts anything.
-fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
-    static STARTING: Mutex<()> = Mutex::new(());
-    let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    let usual = getrlimit(Resource::Rttime);
-    // Where the limit may not be set, groups, sessions and parents still tell.
-    let marked = setrlimit(Resource::Rttime, Rlimit { current: Some(mark), ..usual });
-    let spawned = command.spawn();
-    if marked.is_ok() {
-        setrlimit(Resource::Rttime, usual)?;
-    }
-    spawned
-}
-
-/// The call was given up: nobody waits, but nothing is left running.
+/// The call was given up. Nobody waits for it, but this process may be about to end, so this is no
+/// work for later.
 impl Drop for Tree {
+    #[expect(clippy::disallowed_methods, reason = "a killed process takes a moment to die")]
     fn drop(&mut self) {
-        if !self.is_felled {
-            for _ in 0..MOST_ROUNDS {
-                if self.members().iter().all(|process| !process.runs) {
-                    break;
-                }
-                self.kill_and_reap();
+        if self.is_felled {
+            return;
+        }
+        for _ in 0..MOST_ROUNDS {
+            // The first process, when dead, is left for tokio.
+            if self.kill_and_reap(|left| left.running == 0).running == 0 {
+                break;
             }
+            std::thread::sleep(BETWEEN_ROUNDS);
         }
-    }
-}
-
-fn me() -> i32 {
-    getpid().as_raw_nonzero().get()
-}
-
-struct Process {
-    pid: i32,
-    parent: i32,
-    group: i32,
-    session: i32,
-    start: u64,
-    runs: bool,
-}
-
-impl Process {
-    fn identity(&self) -> Identity {
-        Identity { pid: self.pid, start: self.start }
-    }
-
-    fn mark(&self) -> Option<u64> {
-        let limits = fs::read_to_string(format!("/proc/{}/limits", self.pid)).ok()?;
-        let limit = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
-        limit.split_whitespace().next()?.parse().ok()
-    }
-}
-
-/// Every process that can be seen.
-fn processes() -> Vec<Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?)).collect()
-}
-
-fn read(pid: i32) -> Option<Process> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat);
-    // `pid (name) state parent group session …`; the name may hold anything, so from its end.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
-    Some(Process {
-        pid,
-        runs: !matches!(*fields.first()?, "Z" | "X"),
-        parent: number(1)?,
-        group: number(2)?,
-        session: number(3)?,
-        start: fields.get(19)?.parse().ok()?,
-    })
-}
-
-/// As long as one stands, orphans come to this process.
-struct Reaper;
-
-/// How many stand, and whether this process adopted orphans before the first.
-static REAPERS: Mutex<(usize, bool)> = Mutex::new((0, false));
-
-impl Reaper {
-    fn new() -> Self {
-        let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
-        if reapers.0 == 0 {
-            reapers.1 = matches!(child_subreaper(), Ok(Some(_)));
-            // Without it, orphans that left group and session are not found; nothing else is lost.
-            let _unsupported = set_child_subreaper(Some(getpid()));
-        }
-        reapers.0 += 1;
-        Self
-    }
-}
-
-impl Drop for Reaper {
-    fn drop(&mut self) {
-        let mut reapers = REAPERS.lock().unwrap_or_else(PoisonError::into_inner);
-        reapers.0 -= 1;
-        if reapers.0 == 0 && !reapers.1 {
-            let _unsupported = set_child_subreaper(None);
-        }
+        Forest::lock().remove(self.mark);
     }
 }

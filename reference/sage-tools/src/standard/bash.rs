@@ -69,6 +69,7 @@ async fn execute(input: &Value, context: &ToolContext) -> Result<Value, SageErro
         given => given.as_u64().or_else(|| whole(given.as_f64()?)).unwrap_or(u64::MAX),
     };
     let program = Program::find(&command, args, &context.env, context.workspace.path())
+        .await
         .map_err(|error| SageError::io("execute", command.as_str(), &error))?;
     if context.dry_run {
         let preview = format!("dry run, not started: {}\n", program.shown());

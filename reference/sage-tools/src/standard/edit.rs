@@ -5,9 +5,12 @@ use sage_utils::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{access, blocking, file_schema, text};
-use crate::patch::{Applied, Kind, Patch};
-use crate::workspace::Change;
-use crate::{Access, Tool, ToolContext, ToolResult, Workspace};
+use crate::patch::{Kind, Patch};
+use crate::workspace::{Change, Held};
+use crate::{Access, Tool, ToolContext, ToolResult};
+
+/// How often a patch is applied anew when other processes change the file meanwhile.
+const MOST_TRIES: usize = 100;
 
 /// `{file, patch, strategy?}` → `{patched, diff?}`.
 pub struct Edit {
@@ -59,16 +62,19 @@ impl Tool for Edit {
                 // The path first: where nothing may be written, it does not matter what.
                 workspace.check(&file, Change::Write(b""))?;
                 let patch = Patch::parse(&patch).map_err(|reason| malformed(&reason))?;
-                let kind = patch.kind;
-                let old = read_old(workspace, &file, kind)?;
-                match patch.apply(&old, &file) {
-                    Ok(applied) => {
-                        change(workspace, &file, kind, &applied, touches)?;
-                        Ok(json!({ "patched": true, "diff": applied.diff }))
+                for _ in 0..MOST_TRIES {
+                    let held = workspace.hold(&file)?;
+                    match attempt(&held, &patch, &file, touches)? {
+                        Attempt::Done(diff) => return Ok(json!({ "patched": true, "diff": diff })),
+                        Attempt::Misfit(_) if checks_only => {
+                            return Ok(json!({ "patched": false }));
+                        }
+                        Attempt::Misfit(reason) => return Err(malformed(&reason)),
+                        Attempt::Overtaken => {}
                     }
-                    Err(_) if checks_only => Ok(json!({ "patched": false })),
-                    Err(reason) => Err(malformed(&reason)),
                 }
+                let reason = "another process keeps changing the file";
+                Err(SageError::io("write", file, &std::io::Error::other(reason)))
             });
             edited.await.into()
         })
@@ -81,30 +87,51 @@ fn malformed(reason: &str) -> SageError {
     )
 }
 
-/// The content before the patch.
-fn read_old(workspace: &Workspace, file: &str, kind: Kind) -> Result<Vec<u8>, SageError> {
-    match (kind, workspace.read(file)) {
-        (Kind::Create, Ok(_)) => {
-            Err(malformed("does not fit: it makes a new file, but there is one"))
-        }
-        (Kind::Create, Err(SageError::Io(error))) if error.system_code() == Some("ENOENT") => {
-            Ok(Vec::new())
-        }
-        (_, read) => read,
-    }
+enum Attempt {
+    /// With the diff.
+    Done(String),
+    /// The patch does not fit, and why.
+    Misfit(String),
+    /// Another process has changed the file meanwhile.
+    Overtaken,
 }
 
-fn change(
-    workspace: &Workspace,
+/// Reads the file, applies `patch` and puts the new file in its place if it is still the one that was
+/// read.
+fn attempt(
+    held: &Held<'_>,
+    patch: &Patch,
     file: &str,
-    kind: Kind,
-    applied: &Applied,
     touches: bool,
-) -> Result<(), SageError> {
-    let change = match kind {
+) -> Result<Attempt, SageError> {
+    let seen = match (patch.kind, held.read()) {
+        (Kind::Create, Ok(_)) => {
+            let reason = "does not fit: it makes a new file, but there is one";
+            return Ok(Attempt::Misfit(reason.to_owned()));
+        }
+        (Kind::Create, Err(error)) if is(&error, "ENOENT") => None,
+        (_, read) => Some(read?),
+    };
+    let old = seen.as_ref().map_or(&[][..], |seen| &seen.content);
+    let applied = match patch.apply(old, file) {
+        Ok(applied) => applied,
+        Err(reason) => return Ok(Attempt::Misfit(reason)),
+    };
+    let change = match patch.kind {
         Kind::Change => Change::Write(&applied.content),
         Kind::Create => Change::Create(&applied.content),
         Kind::Delete => Change::Delete,
     };
-    if touches { workspace.change(file, change) } else { workspace.check(file, change) }
+    let is_done = if touches { held.change(change, seen.as_ref()) } else { held.check(change) };
+    match is_done {
+        Ok(true) => Ok(Attempt::Done(applied.diff)),
+        Ok(false) => Ok(Attempt::Overtaken),
+        // It was there, or was not, when it was read.
+        Err(error) if is(&error, "EEXIST") || is(&error, "ENOENT") => Ok(Attempt::Overtaken),
+        Err(error) => Err(error),
+    }
+}
+
+fn is(error: &SageError, system_code: &str) -> bool {
+    matches!(error, SageError::Io(error) if error.system_code() == Some(system_code))
 }

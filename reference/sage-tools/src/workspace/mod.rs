@@ -4,24 +4,26 @@
 //! - What is no regular file is refused and not opened, so nothing waits for a pipe.
 //! - A file is replaced whole: whoever reads it sees the old or the new one. It is written beside its
 //!   place and moved there, so a hard link to another file is never written through.
+//! - Of those that change one file at the same time, none undoes what another has done.
 
+mod beside;
 mod names;
 mod walk;
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{
-    Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, accessat, fchmod, fstat, openat,
-    renameat, renameat_with, unlinkat,
+    Access, AtFlags, FileType, Mode, OFlags, Stat, accessat, fstat, openat, unlinkat,
 };
 use rustix::io::Errno;
 use sage_errors::{Detail, SageError};
 
+use beside::Beside;
 use names::Refusal;
 use walk::{Place, Purpose, Stopped};
 
@@ -73,25 +75,18 @@ impl Workspace {
     /// # Errors
     /// `EVALIDATION` with the field `file`, `EPERMISSION`, `EIO`.
     pub(crate) fn read(&self, path: &str) -> Result<Vec<u8>, SageError> {
-        let fault = |error: io::Error| failure("read", path, error);
         let place = self.place(path, Purpose::Read)?;
-        match place.found().map_err(fault)? {
-            None => return Err(fault(Errno::NOENT.into())),
-            Some(found) => check_kind(&found, "read", path)?,
-        }
-        let (folder, name) = place.there().map_err(fault)?;
-        // Not followed and not waited for, should it have become a link or a pipe by now.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = openat(&folder, &name, flags | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|error| fault(error.into()))?;
-        check_kind(&fstat(&file).map_err(|error| fault(error.into()))?, "read", path)?;
-        let mut content = Vec::new();
-        File::from(file).take(LONGEST_FILE + 1).read_to_end(&mut content).map_err(fault)?;
-        if content.len() as u64 > LONGEST_FILE {
-            let reason = format!("the file is longer than {LONGEST_FILE} bytes");
-            return Err(fault(io::Error::new(io::ErrorKind::FileTooLarge, reason)));
-        }
-        Ok(content)
+        read(&place, path).map(|seen| seen.content)
+    }
+
+    /// Keeps everybody else in this process from changing the file at `path`, until it is dropped.
+    ///
+    /// # Errors
+    /// `EVALIDATION` with the field `file`, `EPERMISSION`, `EIO`.
+    pub(crate) fn hold<'a>(&self, path: &'a str) -> Result<Held<'a>, SageError> {
+        let place = self.place(path, Purpose::Write)?;
+        let alone = lock(&place).map_err(|error| failure("write", path, error))?;
+        Ok(Held { place, path, _alone: alone })
     }
 
     /// Whether `change` could be made, as far as can be told without making it.
@@ -99,7 +94,7 @@ impl Workspace {
     /// # Errors
     /// As [`Self::change`].
     pub(crate) fn check(&self, path: &str, change: Change<'_>) -> Result<(), SageError> {
-        self.checked(path, change).map(|_| ())
+        checked(&self.place(path, Purpose::Write)?, path, change).map(|_| ())
     }
 
     /// Makes `change`, or nothing at all but for folders on the way.
@@ -107,38 +102,7 @@ impl Workspace {
     /// # Errors
     /// `EVALIDATION` with the field `file`, `EPERMISSION`, `EIO`.
     pub(crate) fn change(&self, path: &str, change: Change<'_>) -> Result<(), SageError> {
-        let fault = |error: io::Error| failure("write", path, error);
-        let (place, found) = self.checked(path, change)?;
-        // One handle from here on: whatever is done to the way that led to it, it is this folder.
-        let done = match change {
-            Change::Write(content) => place.make().and_then(|(folder, name)| {
-                replace(folder.as_fd(), &name, content, found.as_ref(), RenameFlags::empty())
-            }),
-            Change::Create(content) => place.make().and_then(|(folder, name)| {
-                replace(folder.as_fd(), &name, content, None, RenameFlags::NOREPLACE)
-            }),
-            Change::Delete => place.there().and_then(|(folder, name)| {
-                unlinkat(folder, name, AtFlags::empty()).map_err(io::Error::from)
-            }),
-        };
-        done.map_err(fault)
-    }
-
-    fn checked(&self, path: &str, change: Change<'_>) -> Result<(Place, Option<Stat>), SageError> {
-        let fault = |error: io::Error| failure("write", path, error);
-        let place = self.place(path, Purpose::Write)?;
-        let found = place.found().map_err(fault)?;
-        if let Some(found) = &found {
-            check_kind(found, "write", path)?;
-            if matches!(change, Change::Create(_)) {
-                return Err(fault(Errno::EXIST.into()));
-            }
-            // Moving another file to its place would not ask whether this one may be written to.
-            place.check_writable().map_err(fault)?;
-        } else if change == Change::Delete {
-            return Err(fault(Errno::NOENT.into()));
-        }
-        Ok((place, found))
+        self.hold(path)?.change(change, None).map(|_| ())
     }
 
     fn place(&self, path: &str, purpose: Purpose) -> Result<Place, SageError> {
@@ -170,11 +134,131 @@ impl Workspace {
     }
 }
 
-impl Place {
-    fn check_writable(&self) -> io::Result<()> {
-        let (folder, name) = self.at();
-        Ok(accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS)?)
+/// A place where nobody else in this process changes anything now.
+pub(crate) struct Held<'a> {
+    place: Place,
+    path: &'a str,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A file as it was read.
+pub(crate) struct Seen {
+    pub(crate) content: Vec<u8>,
+    state: Stat,
+}
+
+impl Held<'_> {
+    /// # Errors
+    /// `EPERMISSION`, `EIO`.
+    pub(crate) fn read(&self) -> Result<Seen, SageError> {
+        read(&self.place, self.path)
     }
+
+    /// Whether `change` could be made, as far as can be told without making it.
+    ///
+    /// # Errors
+    /// `EPERMISSION`, `EIO`.
+    pub(crate) fn check(&self, change: Change<'_>) -> Result<bool, SageError> {
+        checked(&self.place, self.path, change).map(|_| true)
+    }
+
+    /// Makes `change`, or nothing at all but for folders on the way. `false`: nothing was done, since
+    /// another process has changed the file after it was `seen`, or has made it meanwhile.
+    ///
+    /// # Errors
+    /// `EPERMISSION`, `EIO`.
+    pub(crate) fn change(
+        &self,
+        change: Change<'_>,
+        seen: Option<&Seen>,
+    ) -> Result<bool, SageError> {
+        let fault = |error: io::Error| failure("write", self.path, error);
+        let found = checked(&self.place, self.path, change)?;
+        let is_as_seen = || -> io::Result<bool> {
+            match seen {
+                None => Ok(true),
+                Some(seen) => Ok(self.place.found()?.is_some_and(|now| is_same(&seen.state, &now))),
+            }
+        };
+        // One handle from here on: whatever is done to the way that led to it, it is this folder.
+        let done = match change {
+            Change::Write(content) => self.place.make().and_then(|(folder, name)| {
+                let new = Beside::new(folder.as_fd(), content, found.as_ref())?;
+                if is_as_seen()? { new.replace(name).map(|()| true) } else { Ok(false) }
+            }),
+            Change::Create(content) => self.place.make().and_then(|(folder, name)| {
+                Beside::new(folder.as_fd(), content, None)?.create(name).map(|()| true)
+            }),
+            Change::Delete => self.place.there().and_then(|(folder, name)| {
+                let is_as_seen = is_as_seen()?;
+                if is_as_seen {
+                    unlinkat(folder, name, AtFlags::empty())?;
+                }
+                Ok(is_as_seen)
+            }),
+        };
+        done.map_err(fault)
+    }
+}
+
+/// By what changes whenever somebody writes to a file or puts another in its place.
+fn is_same(seen: &Stat, now: &Stat) -> bool {
+    let about = |stat: &Stat| {
+        let times = [(stat.st_mtime, stat.st_mtime_nsec), (stat.st_ctime, stat.st_ctime_nsec)];
+        (stat.st_dev, stat.st_ino, stat.st_size, times)
+    };
+    about(seen) == about(now)
+}
+
+/// By place and not by path, since several may lead to it. Two places may share a lock: nobody holds
+/// two at once.
+fn lock(place: &Place) -> io::Result<MutexGuard<'static, ()>> {
+    static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+    let mut hasher = DefaultHasher::new();
+    place.key()?.hash(&mut hasher);
+    let chosen = usize::try_from(hasher.finish() % 64).unwrap_or(0);
+    Ok(LOCKS[chosen].lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn read(place: &Place, path: &str) -> Result<Seen, SageError> {
+    let fault = |error: io::Error| failure("read", path, error);
+    match place.found().map_err(fault)? {
+        None => return Err(fault(Errno::NOENT.into())),
+        Some(found) => check_kind(&found, "read", path)?,
+    }
+    let (folder, name) = place.there().map_err(fault)?;
+    // Not followed and not waited for, should it have become a link or a pipe by now.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| fault(error.into()))?;
+    let state = fstat(&file).map_err(|error| fault(error.into()))?;
+    check_kind(&state, "read", path)?;
+    let mut content = Vec::new();
+    File::from(file).take(LONGEST_FILE + 1).read_to_end(&mut content).map_err(fault)?;
+    if content.len() as u64 > LONGEST_FILE {
+        let reason = format!("the file is longer than {LONGEST_FILE} bytes");
+        return Err(fault(io::Error::new(io::ErrorKind::FileTooLarge, reason)));
+    }
+    Ok(Seen { content, state })
+}
+
+/// What is there now, if `change` can be made as far as can be told.
+fn checked(place: &Place, path: &str, change: Change<'_>) -> Result<Option<Stat>, SageError> {
+    let fault = |error: io::Error| failure("write", path, error);
+    let found = place.found().map_err(fault)?;
+    if let Some(found) = &found {
+        check_kind(found, "write", path)?;
+        if matches!(change, Change::Create(_)) {
+            return Err(fault(Errno::EXIST.into()));
+        }
+        // Moving another file to its place would not ask whether this one may be written to.
+        let (folder, name) = place.at();
+        accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|error| fault(error.into()))?;
+    } else if change == Change::Delete {
+        return Err(fault(Errno::NOENT.into()));
+    }
+    Ok(found)
 }
 
 fn check_kind(found: &Stat, operation: &str, path: &str) -> Result<(), SageError> {
@@ -193,66 +277,26 @@ fn failure(operation: &str, path: &str, error: io::Error) -> SageError {
     SageError::io(operation, path, &error)
 }
 
-/// Puts `content` at `name`, in the mode of the file that it replaces.
-fn replace(
-    folder: BorrowedFd<'_>,
-    name: &OsStr,
-    content: &[u8],
-    old: Option<&Stat>,
-    how: RenameFlags,
-) -> io::Result<()> {
-    let (beside, file) = create_beside(folder)?;
-    let done = fill(file, content, old).and_then(|()| {
-        if how.is_empty() {
-            renameat(folder, &beside, folder, name)?;
-        } else {
-            renameat_with(folder, &beside, folder, name, how)?;
-        }
-        Ok(())
-    });
-    if done.is_err() {
-        // It is ours alone. If it cannot be removed, there is nothing better to tell than `done`.
-        let _gone = unlinkat(folder, &beside, AtFlags::empty());
-    }
-    done
-}
-
-fn fill(file: OwnedFd, content: &[u8], old: Option<&Stat>) -> io::Result<()> {
-    let mut file = File::from(file);
-    file.write_all(content)?;
-    if let Some(old) = old {
-        fchmod(&file, Mode::from_raw_mode(old.st_mode))?;
-    }
-    Ok(())
-}
-
-/// A new file in `folder`, under a name that nobody has.
-fn create_beside(folder: BorrowedFd<'_>) -> io::Result<(OsString, OwnedFd)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = OsString::from(format!(".new-{}-{number}", std::process::id()));
-        match openat(folder, &name, flags, Mode::from_raw_mode(0o666)) {
-            Ok(file) => return Ok((name, file)),
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Another process does not ask for our locks.
     #[test]
-    fn a_write_that_fails_leaves_nothing() {
+    fn a_file_that_has_changed_since_it_was_read_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("taken")).unwrap();
-        let handle = File::open(folder.path()).unwrap();
-        for how in [RenameFlags::empty(), RenameFlags::NOREPLACE] {
-            replace(handle.as_fd(), OsStr::new("taken"), b"x", None, how).unwrap_err();
+        let path = folder.path().join("a");
+        let workspace = Workspace::open(folder.path()).unwrap();
+        for change in [Change::Write(b"ours"), Change::Delete] {
+            std::fs::write(&path, "old").unwrap();
+            let held = workspace.hold("a").unwrap();
+            let seen = held.read().unwrap();
+            std::fs::write(&path, "theirs").unwrap();
+            assert!(!held.change(change, Some(&seen)).unwrap());
+            assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
+            let seen = held.read().unwrap();
+            assert!(held.change(change, Some(&seen)).unwrap());
         }
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -6,11 +6,14 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
+use std::hash::Hash;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, mkdirat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 
 use super::names::{PROTECTED, is_protected};
@@ -55,14 +58,20 @@ impl Place {
         look(self.folder.as_fd(), &self.name)
     }
 
+    /// Which place it is, whatever path led to it.
+    pub(super) fn key(&self) -> io::Result<impl Hash + '_> {
+        let folder = fstat(&self.folder)?;
+        Ok((folder.st_dev, folder.st_ino, &self.missing, &self.name))
+    }
+
     /// The folder as far as it is there, and the name.
     pub(super) fn at(&self) -> (BorrowedFd<'_>, &OsStr) {
         (self.folder.as_fd(), &self.name)
     }
 
     /// The folder, made if need be, and the name in it.
-    pub(super) fn make(self) -> io::Result<(OwnedFd, OsString)> {
-        let mut folder = self.folder;
+    pub(super) fn make(&self) -> io::Result<(OwnedFd, &OsStr)> {
+        let mut folder = self.folder.try_clone()?;
         for name in &self.missing {
             match mkdirat(&folder, name, Mode::from_bits_truncate(0o777)) {
                 Ok(()) | Err(Errno::EXIST) => {}
@@ -70,16 +79,12 @@ impl Place {
             }
             folder = openat(&folder, name, FOLDER, Mode::empty())?;
         }
-        Ok((folder, self.name))
+        Ok((folder, &self.name))
     }
 
     /// The folder if it is there, and the name in it.
-    pub(super) fn there(self) -> io::Result<(OwnedFd, OsString)> {
-        if self.missing.is_empty() {
-            Ok((self.folder, self.name))
-        } else {
-            Err(Errno::NOENT.into())
-        }
+    pub(super) fn there(&self) -> io::Result<(BorrowedFd<'_>, &OsStr)> {
+        if self.missing.is_empty() { Ok(self.at()) } else { Err(Errno::NOENT.into()) }
     }
 }
 
@@ -198,7 +203,7 @@ impl Guard {
     }
 
     fn check_folder(&self, folder: BorrowedFd<'_>) -> Result<(), Stopped> {
-        let found = rustix::fs::fstat(folder)?;
+        let found = fstat(folder)?;
         if self.is_on && self.folder == Some((found.st_dev, found.st_ino)) {
             return Err(Stopped::Protected);
         }

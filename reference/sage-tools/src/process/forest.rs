@@ -1,0 +1,193 @@
+//! All trees that stand in this process, and how their processes are told from those of others.
+//!
+//! Every child inherits a limit on the time of real-time threads, of some thirty years, that hardly
+//! any program changes. Each tree has a limit of its own, its mark, and this process has another: by
+//! that, what the rest of the program starts is known. What was there before the first tree is
+//! remembered, and gets the limit of this process. So a child that has none of these limits, and was
+//! not there before, is one that came here as an orphan after it took off the mark of a tree.
+//!
+//! The mark is put on this process while the first process of a tree is started, since a program can
+//! have had children and lost them before anything could be put on it from outside. Should another
+//! thread start a program of its own in that moment, the mark is taken from it again.
+//!
+//! Not told apart: a program that the rest of the program starts outside of its own process group,
+//! while a tree stands, and that sets its limit itself, from an orphan of the tree.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, WaitId, WaitIdOptions, child_subreaper, getpgrp, getpid, getsid, set_child_subreaper,
+    waitid,
+};
+use tokio::process::{Child, Command};
+
+use super::table::{Identity, Limit, Process, add_descendants, me, processes};
+
+/// In microseconds: no real-time thread will ever reach it.
+const FIRST_MARK: u64 = 1_000_000_000_000_000;
+/// How many marks a process has.
+const MARKS: u64 = 1 << 24;
+/// How often it is looked whether those that were there before have had children meanwhile.
+const MOST_LOOKS: usize = 10;
+
+pub(super) struct Forest {
+    /// The marks of the trees that stand.
+    marks: BTreeSet<u64>,
+    planted: u64,
+    host: Option<Host>,
+    /// Whether orphans come to this process, and whether they did before the first tree.
+    adopts: bool,
+    adopted_before: bool,
+}
+
+/// The program that the trees are part of.
+struct Host {
+    /// Its limit, if it could be set.
+    label: Option<u64>,
+    /// What it had started before the first tree.
+    before: BTreeSet<Identity>,
+}
+
+impl Forest {
+    /// Whoever has it is the only one who starts, looks for, or kills anything.
+    pub(super) fn lock() -> MutexGuard<'static, Self> {
+        static FOREST: Mutex<Forest> = Mutex::new(Forest {
+            marks: BTreeSet::new(),
+            planted: 0,
+            host: None,
+            adopts: false,
+            adopted_before: false,
+        });
+        FOREST.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts `command` as the first process of a tree, and tells the tree's mark.
+    pub(super) fn plant(&mut self, command: &mut Command) -> io::Result<(Child, u64)> {
+        self.host.get_or_insert_with(Host::new);
+        // 0 is the label of the host.
+        let mark = own_marks() + 1 + self.planted % (MARKS - 1);
+        self.planted += 1;
+        if self.marks.is_empty() {
+            self.adopted_before = matches!(child_subreaper(), Ok(Some(_)));
+            // Without it, orphans that left group and session are not found; nothing else is lost.
+            self.adopts = set_child_subreaper(Some(getpid())).is_ok();
+        }
+        self.marks.insert(mark);
+        match spawn_marked(command, mark) {
+            Ok(child) => {
+                unmark_strangers(mark, child.id().map_or(0, u32::cast_signed));
+                Ok((child, mark))
+            }
+            Err(error) => {
+                self.remove(mark);
+                Err(error)
+            }
+        }
+    }
+
+    /// The tree is no more.
+    pub(super) fn remove(&mut self, mark: u64) {
+        if self.marks.remove(&mark) && self.marks.is_empty() && !self.adopted_before {
+            let _unsupported = set_child_subreaper(None);
+        }
+    }
+
+    /// Whether no process is left that could belong to any tree, as can be told without a look at
+    /// each.
+    pub(super) fn is_bare(&self) -> bool {
+        self.adopts && !has_children()
+    }
+
+    pub(super) fn is_only(&self, mark: u64) -> bool {
+        self.marks.len() == 1 && self.marks.contains(&mark)
+    }
+
+    /// Whether it is an orphan of a tree, though nothing tells of which.
+    pub(super) fn is_stray(&self, process: &Process) -> bool {
+        let Some(Host { label: Some(label), before }) = &self.host else { return false };
+        // Programs that others start stay in the group, unless they are told to leave it.
+        if process.parent != me()
+            || process.group == getpgrp().as_raw_nonzero().get()
+            || before.contains(&process.identity())
+        {
+            return false;
+        }
+        process.limit().is_some_and(|Limit { soft, .. }| {
+            let is_of_host = soft == Some(*label) || soft == Limit::own().soft;
+            !is_of_host && !soft.is_some_and(|soft| self.marks.contains(&soft))
+        })
+    }
+}
+
+impl Host {
+    fn new() -> Self {
+        let usual = Limit::own();
+        let labelled = Limit { soft: Some(own_marks()), ..usual };
+        if labelled.set(None).is_err() {
+            return Self { label: None, before: BTreeSet::new() };
+        }
+        let mut before = BTreeSet::new();
+        for _ in 0..MOST_LOOKS {
+            if !has_children() {
+                break;
+            }
+            let all = processes();
+            let mut family = HashSet::from([me()]);
+            add_descendants(&all, &mut family);
+            let known = before.len();
+            for process in &all {
+                if process.pid != me()
+                    && family.contains(&process.pid)
+                    && before.insert(process.identity())
+                    && process.limit() == Some(usual)
+                {
+                    // It may have ended just now, or be somebody else's.
+                    let _refused = labelled.set(Pid::from_raw(process.pid));
+                }
+            }
+            if before.len() == known {
+                break;
+            }
+        }
+        Self { label: labelled.soft, before }
+    }
+}
+
+/// Of this process alone, since what it starts may be another with trees of its own.
+fn own_marks() -> u64 {
+    FIRST_MARK + u64::from(std::process::id()) * MARKS
+}
+
+fn has_children() -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::All, look), Err(Errno::CHILD))
+}
+
+fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
+    let usual = Limit::own();
+    // Where the limit may not be set, groups, sessions and parents still tell.
+    let marked = Limit { soft: Some(mark), ..usual }.set(None);
+    let spawned = command.spawn();
+    if marked.is_ok() {
+        usual.set(None)?;
+    }
+    spawned
+}
+
+/// Programs that this process has started by itself stay in its session, and not in the tree's group.
+fn unmark_strangers(mark: u64, root: i32) {
+    let session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    for process in processes() {
+        if process.parent == me()
+            && process.session == session
+            && process.group != root
+            && process.limit().is_some_and(|limit| limit.soft == Some(mark))
+        {
+            // It may have ended just now.
+            let _gone = Limit::own().set(Pid::from_raw(process.pid));
+        }
+    }
+}

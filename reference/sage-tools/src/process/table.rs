@@ -1,0 +1,101 @@
+//! The processes of the system, as `/proc` tells of them.
+
+use std::collections::HashSet;
+use std::fs;
+
+use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, prlimit};
+
+/// A process: a number may be used again, but not with the same start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Identity {
+    pid: i32,
+    start: u64,
+}
+
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) session: i32,
+    pub(super) runs: bool,
+    start: u64,
+}
+
+/// A limit on the time of real-time threads, in microseconds. `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    pub(super) soft: Option<u64>,
+    pub(super) hard: Option<u64>,
+}
+
+impl Limit {
+    /// That of this process.
+    pub(super) fn own() -> Self {
+        let Rlimit { current, maximum } = getrlimit(Resource::Rttime);
+        Self { soft: current, hard: maximum }
+    }
+
+    /// Sets that of a process, or of this one.
+    pub(super) fn set(self, pid: Option<Pid>) -> rustix::io::Result<()> {
+        let limit = Rlimit { current: self.soft, maximum: self.hard };
+        prlimit(pid, Resource::Rttime, limit).map(|_| ())
+    }
+}
+
+impl Process {
+    pub(super) fn identity(&self) -> Identity {
+        Identity { pid: self.pid, start: self.start }
+    }
+
+    /// Nothing, when it is gone.
+    pub(super) fn limit(&self) -> Option<Limit> {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", self.pid)).ok()?;
+        let limit = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
+        let mut columns = limit.split_whitespace().map(|column| match column {
+            "unlimited" => Some(None),
+            number => number.parse().ok().map(Some),
+        });
+        Some(Limit { soft: columns.next()??, hard: columns.next()?? })
+    }
+}
+
+pub(super) fn me() -> i32 {
+    getpid().as_raw_nonzero().get()
+}
+
+/// Every process that can be seen.
+pub(super) fn processes() -> Vec<Process> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?)).collect()
+}
+
+pub(super) fn read(pid: i32) -> Option<Process> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // `pid (name) state parent group session …`; the name may hold anything, so from its end.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
+    Some(Process {
+        pid,
+        runs: !matches!(*fields.first()?, "Z" | "X"),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        start: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// Adds the children of those in `family`, and theirs.
+pub(super) fn add_descendants(all: &[Process], family: &mut HashSet<i32>) {
+    loop {
+        let before = family.len();
+        for process in all {
+            if family.contains(&process.parent) {
+                family.insert(process.pid);
+            }
+        }
+        if family.len() == before {
+            return;
+        }
+    }
+}
