@@ -435,3 +435,27 @@ async fn schemas_that_are_none_are_refused_before_the_provider_is_asked() {
     assert_eq!(fields(&error.to_json()), ["tools.1.parameters"]);
     assert!(provider.told().is_empty());
 }
+
+#[rstest]
+#[case::model(ChatOptions { model: String::new(), ..options() }, "model")]
+#[case::max_tokens(ChatOptions { max_tokens: Some(0), ..options() }, "max_tokens")]
+#[case::timeout(ChatOptions { timeout_ms: Some(0), ..options() }, "timeoutMs")]
+#[case::doubled_tool(with_a_tool_twice(), "tools.3.name")]
+#[tokio::test]
+async fn what_no_type_forbids_is_refused_before_the_provider_is_asked(
+    #[case] options: ChatOptions,
+    #[case] field: &str,
+) {
+    let provider = Scripted::new([]);
+    let error = llm(&provider).create_chat_stream(options, Settings::default()).unwrap_err();
+    let error = error.to_json();
+    assert_eq!((&error["code"], fields(&error)), (&json!("EVALIDATION"), vec![field]));
+    assert!(provider.told().is_empty());
+}
+
+fn with_a_tool_twice() -> ChatOptions {
+    let mut options = options();
+    let tools = options.tools.as_mut().unwrap();
+    tools.push(tools[0].clone());
+    options
+}
