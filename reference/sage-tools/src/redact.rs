@@ -88,11 +88,25 @@ impl Redactor {
     /// `text` without secrets, where what followed has been cut off: an end that may be the
     /// beginning of a secret goes too.
     pub(crate) fn cut_text(&self, text: &str) -> String {
-        let mut kept = text;
-        while let Some(start) = self.beginning(kept) {
-            kept = &kept[..start];
+        let Some(mut end) = self.beginning(text) else { return self.text(text) };
+        // A secret that is all there must not lose its end to this one, and show its beginning.
+        while let Some(start) = self.across(text, end) {
+            end = start;
         }
-        self.text(kept)
+        self.text(&text[..end])
+    }
+
+    /// Where a secret begins that stands on both sides of `at`.
+    fn across(&self, text: &str, at: usize) -> Option<usize> {
+        let needles = self.finder.iter().flat_map(|finder| &finder.needles);
+        needles
+            .filter_map(|(needle, _)| {
+                let from =
+                    text.ceil_char_boundary(at.saturating_sub(needle.len().saturating_sub(1)));
+                let to = text.floor_char_boundary((at + needle.len()).saturating_sub(1));
+                text.get(from..to)?.find(needle.as_str()).map(|found| from + found)
+            })
+            .min()
     }
 
     /// Where the end of `text` may be the beginning of a secret.

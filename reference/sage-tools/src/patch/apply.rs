@@ -2,6 +2,10 @@
 
 use super::{Hunk, Kind, Line, Patch, Side};
 
+/// So many lines are compared to find the places of a patch's hunks. A patch that comes near fits nearly
+/// everywhere, or tells places that are far from all that it could mean.
+const MOST_WORK: usize = 50_000_000;
+
 /// A file with a patch applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Applied {
@@ -22,9 +26,11 @@ impl Patch {
         // Lines before this one belong to earlier hunks.
         let mut done = 0;
         let mut shift = 0;
+        let mut work = 0;
         for (number, hunk) in self.hunks.iter().enumerate() {
-            let at = hunk.place(&image, done).ok_or_else(|| {
-                format!("does not fit: hunk {} (`-{}`)", number + 1, hunk.old_start)
+            let at = hunk.place(&image, done, &mut work).ok_or_else(|| {
+                let why = if work > MOST_WORK { "cannot be placed" } else { "does not fit" };
+                format!("{why}: hunk {} (`-{}`)", number + 1, hunk.old_start)
             })?;
             let (old, new) = (hunk.side(Side::Old), hunk.side(Side::New));
             hunk.write(at, shift, &mut diff);
@@ -63,13 +69,20 @@ impl Hunk {
 
     /// Where in `image` the old lines stand, at or after `done`; the nearest place to the one that
     /// the hunk tells, and of two the later.
-    fn place(&self, image: &[&[u8]], done: usize) -> Option<usize> {
+    fn place(&self, image: &[&[u8]], done: usize, work: &mut usize) -> Option<usize> {
         let old = self.side(Side::Old);
         if old.is_empty() {
             return self.insertion(image, done);
         }
         let last = image.len().checked_sub(old.len())?;
-        let fits = |at: usize| at >= done && at <= last && image[at..at + old.len()] == old;
+        let mut fits = |at: usize| {
+            if at < done || at > last || *work > MOST_WORK {
+                return false;
+            }
+            let same = image[at..].iter().zip(&old).take_while(|(line, old)| line == old).count();
+            *work += same + 1;
+            same == old.len()
+        };
         // As in git: a hunk of the first line stands at the start, and one without context after it
         // at the end of the file. Without any context nothing is said.
         let is_context = |line: &Line| line.side == Side::Both;
@@ -85,8 +98,8 @@ impl Hunk {
         }
         let told = self.new_start.saturating_sub(1).min(image.len());
         (0..=image.len()).find_map(|distance| {
-            let later = Some(told + distance).filter(|at| fits(*at));
-            later.or_else(|| told.checked_sub(distance).filter(|at| fits(*at)))
+            let (later, earlier) = (told + distance, told.checked_sub(distance));
+            if fits(later) { Some(later) } else { earlier.filter(|at| fits(*at)) }
         })
     }
 
