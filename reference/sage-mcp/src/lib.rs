@@ -13,6 +13,7 @@ mod chunks;
 mod faults;
 mod request;
 mod sse;
+mod whole;
 
 use std::fmt;
 
@@ -24,6 +25,9 @@ use sage_utils::BoxFuture;
 use serde_json::Value;
 
 use crate::faults::{garbled, lost, refused};
+
+#[doc(hidden)]
+pub use crate::whole::events_of;
 
 /// So much of the body of a refusal is kept.
 const MOST_OF_A_REFUSAL: usize = 4096;
