@@ -14,6 +14,7 @@ mod chunks;
 mod faults;
 mod request;
 mod sse;
+mod whole;
 
 use std::fmt;
 use std::time::Duration;
@@ -27,6 +28,9 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::faults::{garbled, lost, refused};
+
+#[doc(hidden)]
+pub use crate::whole::events_of;
 
 /// So much of the body of a refusal is kept.
 const MOST_OF_A_REFUSAL: usize = 4096;

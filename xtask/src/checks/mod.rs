@@ -3,9 +3,13 @@
 mod canonical;
 mod chronicle;
 mod gate;
+mod graph;
+mod llm;
+mod patch;
 mod protocol;
 mod seeds;
 mod suite;
+mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +23,7 @@ pub struct Target {
     pub seeds: fn(&Path) -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 17] = [
     Target { name: "message", check: protocol::message, seeds: seeds::messages },
     Target { name: "lines", check: protocol::lines, seeds: seeds::lines },
     Target { name: "adapter", check: protocol::adapter, seeds: seeds::conversations },
@@ -31,6 +35,12 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "record", check: gate::record, seeds: gate::records },
     Target { name: "certificate", check: gate::certificate, seeds: gate::certificates },
     Target { name: "known", check: gate::known, seeds: gate::lists },
+    Target { name: "patch", check: patch::patch, seeds: patch::patches },
+    Target { name: "schema", check: tools::schema, seeds: tools::schemas },
+    Target { name: "redact", check: tools::redact, seeds: tools::secrets },
+    Target { name: "events", check: llm::events, seeds: llm::items },
+    Target { name: "sse", check: llm::sse, seeds: llm::answers },
+    Target { name: "graph", check: graph::graph, seeds: graph::queries },
 ];
 
 /// For a fuzz target, which knows its own name.

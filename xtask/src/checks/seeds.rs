@@ -110,11 +110,17 @@ pub(super) fn chronicles(top: &Path) -> Vec<Vec<u8>> {
     short(seeds)
 }
 
-fn short(mut seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+pub(super) fn short(mut seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     seeds.retain(|seed| seed.len() < 5000);
     seeds.sort();
     seeds.dedup();
     seeds
+}
+
+/// Every case of every fixture.
+pub(super) fn all_cases(top: &Path) -> Vec<Value> {
+    let files = cases(top);
+    files.iter().flat_map(|file| file["cases"].as_array().into_iter().flatten().cloned()).collect()
 }
 
 fn cases(top: &Path) -> Vec<Value> {
