@@ -80,7 +80,7 @@ const ESCAPES: [&str; 95] = [
     "/etc/passwd",
     "//etc/passwd",
     "/",
-    "/proc/self/root/etc/passwd",
+    "/proc/self/cwd/../etc/passwd",
     "/tmp/../etc/passwd",
     "/./inside.txt",
     "\\etc\\passwd",
