@@ -193,7 +193,7 @@ fn nothing_that_is_not_ours_is_overwritten() {
 fn merged_parts_are_the_whole() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let contracts = ["sage.chronicle", "sage.errors", "sage.utils"];
+    let contracts = ["sage.chronicle", "sage.errors", "sage.utils", "sage.llm", "sage.tools"];
     fs::create_dir(at("parts")).unwrap();
     fs::create_dir(at("empty")).unwrap();
     let few = ["--law-cases", "2"];

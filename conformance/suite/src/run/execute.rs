@@ -401,27 +401,32 @@ impl<'a, P: Processes> Stage<'a, P> {
         Ok(end)
     }
 
+    /// The paths that differ from run to run, each with the word that stands for it: the workspace, and the
+    /// folder that it lies in with what is beside it.
+    fn hidden(&self) -> impl Iterator<Item = (Cow<'_, str>, &'static str)> {
+        let root = self.workspace.as_ref().map(TempWorkspace::root);
+        let around = root.and_then(Path::parent);
+        // The longer one first: it begins with the other.
+        let paths = [(root, "<workspace>"), (around, "<around>")];
+        paths.into_iter().filter_map(|(path, word)| Some((path?.to_string_lossy(), word)))
+    }
+
     /// The workspace's own path becomes a word, so that two runs tell the same.
     fn hide_workspace(&self, value: &mut Value) {
-        if let Some(workspace) = &self.workspace {
-            replace(value, &workspace.root().to_string_lossy(), HIDDEN);
-        }
+        self.hidden().for_each(|(path, word)| replace(value, &path, word));
     }
 
     fn hide_in_text(&self, text: &mut String) {
-        if let Some(workspace) = &self.workspace {
-            let root = workspace.root().to_string_lossy();
-            if text.contains(&*root) {
-                *text = text.replace(&*root, HIDDEN);
+        for (path, word) in self.hidden() {
+            if text.contains(&*path) {
+                *text = text.replace(&*path, word);
             }
         }
     }
 
     /// An earlier answer goes back to the subject as it came.
     fn show_workspace(&self, value: &mut Value) {
-        if let Some(workspace) = &self.workspace {
-            replace(value, HIDDEN, &workspace.root().to_string_lossy());
-        }
+        self.hidden().for_each(|(path, word)| replace(value, word, &path));
     }
 
     fn hide_in_error(&self, error: &mut RpcError) {
@@ -431,9 +436,6 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 }
-
-/// What stands for the workspace's own path.
-const HIDDEN: &str = "<workspace>";
 
 fn replace(value: &mut Value, from: &str, to: &str) {
     each_string(value, &|text: &mut String| {
