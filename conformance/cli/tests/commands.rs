@@ -51,6 +51,9 @@ fn a_broken_promise_is_reported_as_one() {
         "certify",
         "--format",
         "json",
+        "--contract=sage.chronicle",
+        "--contract=sage.errors",
+        "--contract=sage.utils",
         "--",
         PROOFMARK,
         "subject",
@@ -67,8 +70,7 @@ fn a_broken_promise_is_reported_as_one() {
             (contract["id"].as_str().unwrap(), contract["certified"].as_bool().unwrap())
         })
         .collect();
-    let others = ["sage.errors", "sage.llm", "sage.tools", "sage.utils"].map(|id| (id, true));
-    assert_eq!(certified, [&[("sage.chronicle", false)][..], &others].concat());
+    assert_eq!(certified, [("sage.chronicle", false), ("sage.errors", true), ("sage.utils", true)]);
     let failed =
         report["cases"].as_array().unwrap().iter().filter(|case| case["verdict"] == "failed");
     let operations: Vec<&Value> =
@@ -117,7 +119,8 @@ fn a_failure_says_all_that_is_needed() {
 fn the_verdicts_are_the_same_however_they_are_reached() {
     let report = |how: &[&str]| {
         let args = [
-            &["run", "--law-cases", "10", "--format", "json"],
+            // One after another takes its time; the contract with many processes is enough.
+            &["run", "--law-cases", "10", "--format", "json", "--contract", "sage.chronicle"],
             how,
             &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"],
         ]

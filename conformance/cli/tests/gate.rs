@@ -266,7 +266,9 @@ fn contracts_may_have_adapters_of_their_own() {
     let folder = with_manifest(&format!(
         "{MANIFEST}\n[contract.\"sage.chronicle\"]\ncommand = [\"PROOFMARK\", \"subject\", \"--adversary\", \"{SABOTEUR}\"]\n"
     ));
-    let said = proofmark(folder.path(), &["certify", "--format", "json"]);
+    let few = ["sage.chronicle", "sage.errors", "sage.utils"].map(|id| ["--contract", id]);
+    let args = [&["certify", "--format", "json"], few.concat().as_slice()].concat();
+    let said = proofmark(folder.path(), &args);
     assert_eq!(said.code, Some(1), "{}", said.err);
     let report = said.report();
     let certified: Vec<_> = report["contracts"]
