@@ -102,7 +102,9 @@ fn the_worked_example_is_certified(#[case] program: &str, #[case] adapter: &str)
     {
         return;
     }
-    let args = ["certify", "--timeout", "60000", "--", program, adapter];
+    // Both examples run at once, and start many processes: a few at a time.
+    let args =
+        ["certify", "--timeout", "60000", "--jobs", "1", "--window", "16", "--", program, adapter];
     let told = holds(&proofmark(&kits(), &args));
     assert!(
         told.contains("certified: sage.chronicle, sage.errors, sage.llm, sage.tools, sage.utils"),

@@ -14,6 +14,8 @@ import { defineTool, type Tool, type ToolContext } from "./tools.ts";
 /** Of each stream; what is beyond is read and thrown away, so that the program does not stall. */
 const MOST_OUTPUT = 1024 * 1024;
 const DEFAULT_PATH = "/usr/bin:/bin";
+/** So long what was written before the end may take to be read, on a busy machine. */
+const LAST_WORDS_MS = 10_000;
 /** The longest wait that a timer of Node knows. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -67,6 +69,8 @@ async function run(program: string, { command, args = [], timeoutMs }: Command, 
     const end = await Promise.race([hasExited ? [child.exitCode, child.signalCode] : once(child, "exit"), timedOut]);
     // Also when the program ended by itself: what it left in the background would write to files of later calls.
     await leash.pull(closed, end !== "timed out");
+    // Nobody is left who could hold the pipes open, but what is in them may not have been read yet.
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())]);
     for (const stream of child.stdio) stream?.destroy();
     if (end === "timed out") throw timeout(command, timeoutMs ?? 0, performance.now() - startedAt);
     return { code: exitCode(end), stdout: stdout(), stderr: stderr() };
