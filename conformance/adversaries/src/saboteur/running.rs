@@ -123,7 +123,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "asks-the-graph-twice",
         "a query is put to the graph twice",
-        &["TOOLS-035", "TOOLS-036"],
+        &["TOOLS-029", "TOOLS-035", "TOOLS-036"],
         |subject| {
             around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
                 // Where nothing else is wrong: a fault of the graph would be the first answer's.
