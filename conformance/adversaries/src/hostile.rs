@@ -165,8 +165,12 @@ fn never_greets(_: &Claims) -> io::Result<()> {
 }
 
 fn leaves_its_group(_: &Claims) -> io::Result<()> {
-    let parent = rustix::process::getppid();
-    rustix::process::setpgid(None, Some(rustix::process::getpgid(parent)?))?;
+    let parent = rustix::process::getppid().map_or(1, |parent| parent.as_raw_nonzero().get());
+    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat"))?;
+    // `pid (name) state parent group …`. A group from outside this container is 0: nobody can join it.
+    let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(2));
+    let group = group.and_then(|group| rustix::process::Pid::from_raw(group.parse().ok()?));
+    rustix::process::setpgid(None, group)?;
     wait_for_ever()
 }
 

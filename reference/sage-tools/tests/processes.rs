@@ -319,3 +319,22 @@ async fn a_dry_run_starts_nothing() {
     assert!(once["data"]["stdout"].is_string() && once["data"]["stderr"].is_string());
     assert!(!lab.at("made").exists());
 }
+
+/// In a container, this process can be in a session of the outside, which has no number here.
+#[test]
+fn a_session_of_the_outside_is_none_of_ours() -> Result<(), Box<dyn std::error::Error>> {
+    let in_a_container = |program: &std::path::Path| {
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--pid", "--fork", "--mount-proc"]).arg(program);
+        command
+    };
+    let tried = in_a_container("true".as_ref()).output();
+    if !tried.is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: unshare is not there, or may not make a container");
+        return Ok(());
+    }
+    let told = in_a_container(&std::env::current_exe()?).arg("tree").output()?;
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+    assert!(!String::from_utf8_lossy(&told.stdout).contains("0 passed"));
+    Ok(())
+}

@@ -19,12 +19,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, WaitId, WaitIdOptions, child_subreaper, getpgrp, getpid, getsid, set_child_subreaper,
-    waitid,
+    Pid, WaitId, WaitIdOptions, child_subreaper, getpid, set_child_subreaper, waitid,
 };
 use tokio::process::{Child, Command};
 
-use super::table::{Identity, Limit, Process, add_descendants, me, processes};
+use super::table::{Identity, Limit, Process, add_descendants, me, processes, read};
 
 /// In microseconds: no real-time thread will ever reach it.
 const FIRST_MARK: u64 = 1_000_000_000_000_000;
@@ -110,7 +109,7 @@ impl Forest {
         let Some(Host { label: Some(label), before }) = &self.host else { return false };
         // Programs that others start stay in the group, unless they are told to leave it.
         if process.parent != me()
-            || process.group == getpgrp().as_raw_nonzero().get()
+            || read(me()).is_none_or(|own| process.group == own.group)
             || before.contains(&process.identity())
         {
             return false;
@@ -179,10 +178,10 @@ fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
 
 /// Programs that this process has started by itself stay in its session, and not in the tree's group.
 fn unmark_strangers(mark: u64, root: i32) {
-    let session = getsid(None).map_or(0, |session| session.as_raw_nonzero().get());
+    let Some(own) = read(me()) else { return };
     for process in processes() {
         if process.parent == me()
-            && process.session == session
+            && process.session == own.session
             && process.group != root
             && process.limit().is_some_and(|limit| limit.soft == Some(mark))
         {
