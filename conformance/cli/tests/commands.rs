@@ -33,6 +33,16 @@ fn the_reference_is_certified() {
     assert!(said.err.contains(" cases, 0 failed"), "progress is shown: {}", said.err);
 }
 
+/// As `nohup` and shells in the background start programs.
+#[test]
+fn signals_that_are_ignored_here_are_not_ignored_by_the_subject() {
+    let script = format!(
+        "trap '' HUP INT QUIT TERM; exec {PROOFMARK} run --case 'sage.tools/bash/signal-*' reference"
+    );
+    let said = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(said.status.code(), Some(0), "{}", String::from_utf8_lossy(&said.stdout));
+}
+
 #[test]
 fn one_contract_can_be_certified_alone() {
     let said = proofmark(&["certify", "--contract", "sage.errors", "reference"]);

@@ -5,6 +5,7 @@ mod fault;
 pub(crate) mod host;
 pub(crate) mod orphans;
 pub(crate) mod process;
+mod signals;
 mod stream;
 
 pub use fault::Fault;

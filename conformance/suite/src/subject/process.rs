@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::{Fault, SubjectCommand, orphans};
+use super::{Fault, SubjectCommand, orphans, signals};
 
 /// The subject could not even be started: nothing about it can be determined.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +73,7 @@ impl Process {
         command: &SubjectCommand,
     ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
         let failed = |fault| StartError { shown: command.shown.clone(), fault };
+        signals::restore();
         let mut starting = Command::new(&command.program);
         if let Some(directory) = &command.directory {
             starting.current_dir(directory);
