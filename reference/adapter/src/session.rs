@@ -1,7 +1,7 @@
 //! What a session keeps: its scripted clock and tape, its chronicle, the locks that hooks hold, its tools and providers.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::random::RandomTape;
@@ -11,6 +11,9 @@ use sage_llm::Llm;
 use sage_tools::{Registry, Workspace};
 
 use crate::tools::HarnessGraph;
+
+/// What every session begins with. To compile the schemas of the standard tools takes longer than most cases.
+static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry::standard(Arc::new(HarnessGraph)));
 
 pub struct Session {
     open: Open,
@@ -38,7 +41,7 @@ impl Session {
             held: Mutex::default(),
             llm: Llm::new(),
             workspace: workspace.transpose().map_err(|fault| fault.to_string())?.map(Arc::new),
-            registry: Mutex::new(Registry::standard(Arc::new(HarnessGraph))),
+            registry: Mutex::new(STANDARD.clone()),
         })
     }
 
