@@ -36,12 +36,12 @@ impl Orphans {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+            self.wait_for_the_dying();
             let mut killed = 0;
             // Each round may bring the children of those killed in the one before.
             for _ in 0..1000 {
-                let is_later =
-                    |child: &linux::Seen| !self.before.contains(&child.pid.as_raw_nonzero().get());
-                let later: Vec<_> = linux::children().filter(is_later).collect();
+                let later: Vec<_> =
+                    linux::children().filter(|child| self.is_later(child)).collect();
                 if later.is_empty() {
                     break;
                 }
@@ -58,6 +58,24 @@ impl Orphans {
         }
         #[cfg(not(target_os = "linux"))]
         0
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Orphans {
+    fn is_later(&self, child: &linux::Seen) -> bool {
+        !self.before.contains(&child.pid.as_raw_nonzero().get())
+    }
+
+    /// Who was killed a moment ago is not left behind, though it may take that moment to die.
+    #[expect(clippy::disallowed_methods, reason = "nothing tells when a process is gone")]
+    fn wait_for_the_dying(&self) {
+        for _ in 0..50 {
+            if !linux::children().any(|child| child.runs && self.is_later(&child)) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 

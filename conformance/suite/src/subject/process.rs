@@ -143,15 +143,19 @@ impl Process {
                 self.gone(UNKILLABLE).await;
             }
         }
-        let left = self.left_behind(patience).await;
+        let left = self.left_behind(patience.min(Duration::from_millis(500))).await;
         self.signal(rustix::process::Signal::KILL);
+        if left > 0 {
+            // Until they are gone, they would seem to be somebody's who outlives the run.
+            self.left_behind(UNKILLABLE).await;
+        }
         fault.or((left > 0).then_some(Fault::LeftProcesses { count: left }))
     }
 
     /// How many of its group live on after it. Those that are about to end get the time to.
     async fn left_behind(&self, patience: Duration) -> usize {
         let Some(group) = self.group else { return 0 };
-        let deadline = tokio::time::Instant::now() + patience.min(Duration::from_millis(500));
+        let deadline = tokio::time::Instant::now() + patience;
         loop {
             let left = orphans::alive_in_group(group);
             if left == 0 || tokio::time::Instant::now() >= deadline {
