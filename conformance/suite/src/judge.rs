@@ -233,7 +233,11 @@ impl<'a> Judge<'a> {
                 ..of_call("difference", "the outcome is not as expected".to_owned())
             }));
         }
-        if let Some((hidden, path)) = leaked(call, value, &answer.events) {
+        if leaked(call, value, &answer.events).is_some() {
+            let (value, events) =
+                (sorted(value), answer.events.iter().map(sorted).collect::<Vec<_>>());
+            let (hidden, path) = leaked(call, &value, &events).unwrap_or_default();
+            let outcome = || json!({ kind.word(): bounded_copy(&value) });
             return Err(Box::new(Failure {
                 difference: Some(Difference {
                     path,
