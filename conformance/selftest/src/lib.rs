@@ -32,7 +32,7 @@ pub struct Options {
 
 impl Options {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), at_a_time: 12, jobs: 1, cancel: Cancel::default() }
+        Self { program: program.into(), at_a_time: 6, jobs: 1, cancel: Cancel::default() }
     }
 
     /// How an adversary is run. What is wrong on purpose fails at the first inputs of a law, and nobody
