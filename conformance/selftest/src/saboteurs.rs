@@ -1,11 +1,13 @@
-//! The reference with one promise broken: exactly what a saboteur breaks must come out broken.
+//! The reference with one promise broken: exactly what a saboteur breaks must come out broken, and again when
+//! the run's record is judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_adversaries::{Adversary, Claims};
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
-use proofmark_suite::run::run;
+use proofmark_suite::record::parted;
+use proofmark_suite::run::{RunOptions, run};
 use proofmark_suite::verdict::{RequirementVerdict, RunOutcome};
 use serde::Serialize;
 
@@ -165,7 +167,8 @@ fn try_saboteur(
         problems.push(format!("`{}` breaks nothing that has a case", adversary.name));
     } else {
         let command = options.command(adversary, &Claims::default());
-        let outcome = run(suite, cases, &command, &options.run(), &options.cancel, |_| {})
+        let how = RunOptions { record: true, ..options.run() };
+        let outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
         if outcome.interrupted {
             return Err(SelftestError::Interrupted);
@@ -173,6 +176,10 @@ fn try_saboteur(
         got = broken(suite, &outcome);
         problems.extend(differences(adversary, breaks, &got));
         problems.extend(certified_all_the_same(suite, adversary, &outcome));
+        // Failures of every kind come by here, so here it shows whether a verdict can be had again.
+        problems.extend(
+            parted(&outcome, suite).err().map(|told| format!("`{}`: {told}", adversary.name)),
+        );
     }
     Ok(SaboteurReport {
         name: adversary.name.to_owned(),

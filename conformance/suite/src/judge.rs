@@ -11,8 +11,8 @@ use crate::files;
 use crate::law::{Law, LawOptions};
 use crate::matcher::Difference;
 use crate::outcome::{
-    asks_differ, bounded, bounded_copy, differs, events_differ, expectation, joined, reply_of,
-    sorted, told,
+    Kind, asks_differ, bounded, bounded_copy, differs, events_differ, expectation, joined,
+    reply_of, told,
 };
 use crate::saved::Saved;
 use crate::subject::Fault;
@@ -196,76 +196,19 @@ impl<'a> Judge<'a> {
         answer: &Answered,
         alone: bool,
     ) -> Result<(), Box<Failure>> {
-        let of_call =
-            |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
         // What it was called with must have been there: a changed earlier answer may lack it.
         self.args(step, call)?;
         self.asks.extend(answer.asks.iter().cloned());
-        let reply = match &answer.reply {
-            Ok(reply) => reply,
-            Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
-                let told = format!("the adapter does not implement it: {error}");
-                return Err(Box::new(of_call("not-implemented", told)));
-            }
-            Err(error) => {
-                let told = format!("the adapter broke instead of answering: {error}");
-                return Err(Box::new(of_call("adapter-error", told)));
-            }
+        // A failure is told with members in order: a subject may give them in another one each time.
+        let Ok((kind, value)) = outcome(step, call, answer, &self.saved) else {
+            return outcome(step, call, &answer.sorted(), &self.saved).map(drop);
         };
-        let Some((kind, value)) = reply_of(reply) else {
-            let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
-            return Err(Box::new(Failure {
-                got: Some(bounded(sorted(reply))),
-                ..of_call("bad-answer", told.to_owned())
-            }));
-        };
-        let outcome = || json!({ kind.word(): bounded_copy(value) });
-        if differs(&call.expect, kind, value, &self.saved).is_some() {
-            // With keys in order: a subject may give them in another one each time.
-            let mut value = value.clone();
-            value.sort_all_objects();
-            let difference = differs(&call.expect, kind, &value, &self.saved);
-            let outcome = || json!({ kind.word(): bounded_copy(&value) });
-            return Err(Box::new(Failure {
-                expected: Some(bounded(expectation(&call.expect))),
-                got: Some(outcome()),
-                difference,
-                ..of_call("difference", "the outcome is not as expected".to_owned())
-            }));
-        }
-        if leaked(call, value, &answer.events).is_some() {
-            let (value, events) =
-                (sorted(value), answer.events.iter().map(sorted).collect::<Vec<_>>());
-            let (hidden, path) = leaked(call, &value, &events).unwrap_or_default();
-            let outcome = || json!({ kind.word(): bounded_copy(&value) });
-            return Err(Box::new(Failure {
-                difference: Some(Difference {
-                    path,
-                    expected: format!("nothing that holds {}", Value::from(hidden)),
-                    got: "a text that holds it".to_owned(),
-                }),
-                got: Some(outcome()),
-                ..of_call("difference", "a text that must stay hidden was told".to_owned())
-            }));
-        }
-        self.exchanges.push((call, outcome()));
+        self.exchanges.push((call, told_outcome(kind, value)));
         if let Some(name) = &call.saved_as {
             self.saved.keep(name, value.clone());
         }
-        let asks = asks_differ(call, &answer.asks, &self.saved).filter(|_| alone);
-        let events = || events_differ(call, &answer.events, &self.saved);
-        let differs = asks
-            .map(|lists| ("the calls of fakes are not as expected", lists))
-            .or_else(|| Some(("the items of the stream are not as expected", events()?)));
-        match differs {
-            Some((told, (expected, got, difference))) => Err(Box::new(Failure {
-                expected: Some(expected),
-                got: Some(got),
-                difference: Some(difference),
-                ..of_call("difference", told.to_owned())
-            })),
-            None => Ok(()),
-        }
+        side_effects(step, call, answer, alone, &self.saved)
+            .or_else(|_| side_effects(step, call, &answer.sorted(), alone, &self.saved))
     }
 
     /// Calls of fakes belong to a single call, which says what they must be; none is left for the end.
@@ -301,6 +244,84 @@ impl<'a> Judge<'a> {
         }
         failure
     }
+}
+
+/// The outcome of one call, if it is as expected and tells nothing that must stay hidden.
+fn outcome<'a>(
+    step: &Step,
+    call: &CallStep,
+    answer: &'a Answered,
+    saved: &Saved,
+) -> Result<(Kind, &'a Value), Box<Failure>> {
+    let of_call =
+        |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
+    let reply = match &answer.reply {
+        Ok(reply) => reply,
+        Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
+            let told = format!("the adapter does not implement it: {error}");
+            return Err(Box::new(of_call("not-implemented", told)));
+        }
+        Err(error) => {
+            let told = format!("the adapter broke instead of answering: {error}");
+            return Err(Box::new(of_call("adapter-error", told)));
+        }
+    };
+    let Some((kind, value)) = reply_of(reply) else {
+        let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
+        return Err(Box::new(Failure {
+            got: Some(bounded_copy(reply)),
+            ..of_call("bad-answer", told.to_owned())
+        }));
+    };
+    if let Some(difference) = differs(&call.expect, kind, value, saved) {
+        return Err(Box::new(Failure {
+            expected: Some(bounded(expectation(&call.expect))),
+            got: Some(told_outcome(kind, value)),
+            difference: Some(difference),
+            ..of_call("difference", "the outcome is not as expected".to_owned())
+        }));
+    }
+    if let Some((hidden, path)) = leaked(call, value, &answer.events) {
+        return Err(Box::new(Failure {
+            difference: Some(Difference {
+                path,
+                expected: format!("nothing that holds {}", Value::from(hidden)),
+                got: "a text that holds it".to_owned(),
+            }),
+            got: Some(told_outcome(kind, value)),
+            ..of_call("difference", "a text that must stay hidden was told".to_owned())
+        }));
+    }
+    Ok((kind, value))
+}
+
+/// Whether the calls of fakes and the items of the stream are as expected.
+fn side_effects(
+    step: &Step,
+    call: &CallStep,
+    answer: &Answered,
+    alone: bool,
+    saved: &Saved,
+) -> Result<(), Box<Failure>> {
+    let asks = asks_differ(call, &answer.asks, saved).filter(|_| alone);
+    let events = || events_differ(call, &answer.events, saved);
+    let differs = asks
+        .map(|lists| ("the calls of fakes are not as expected", lists))
+        .or_else(|| Some(("the items of the stream are not as expected", events()?)));
+    match differs {
+        Some((told, (expected, got, difference))) => Err(Box::new(Failure {
+            call: Some(seen_call(call)),
+            expected: Some(expected),
+            got: Some(got),
+            difference: Some(difference),
+            ..at_step(step, "difference", told.to_owned())
+        })),
+        None => Ok(()),
+    }
+}
+
+fn told_outcome(kind: Kind, value: &Value) -> Value {
+    json!({ kind.word(): bounded_copy(value) })
 }
 
 /// The first text that the call should have kept to itself, and where it stands.

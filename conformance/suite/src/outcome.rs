@@ -87,8 +87,7 @@ pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListD
 }
 
 pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {
-    let got = joined(events).iter().map(sorted).collect();
-    list_differs("streams", "item {} of the stream", &call.streams, got, saved)
+    list_differs("streams", "item {} of the stream", &call.streams, joined(events).into(), saved)
 }
 
 /// The calls of fakes as a case speaks of them.

@@ -135,6 +135,23 @@ pub struct Answered {
     pub events: Vec<Value>,
 }
 
+impl Answered {
+    /// Puts the members of every object in order: a subject may give them in another one each time.
+    pub(crate) fn sort(&mut self) {
+        match &mut self.reply {
+            Ok(value) => value.sort_all_objects(),
+            Err(error) => error.data.iter_mut().for_each(Value::sort_all_objects),
+        }
+        self.events.iter_mut().for_each(Value::sort_all_objects);
+    }
+
+    pub(crate) fn sorted(&self) -> Self {
+        let mut sorted = self.clone();
+        sorted.sort();
+        sorted
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSeen {

@@ -63,7 +63,7 @@ enum Mark {
 
 impl Redactor {
     pub(crate) fn of(secrets: &Secrets) -> Self {
-        // The shortest name of equal values: the order of names must not depend on anything else.
+        // In order, and of equal values the first name: the same secrets leave the same marks.
         let mut needles: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in secrets.iter() {
             for form in forms(value) {

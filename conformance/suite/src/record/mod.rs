@@ -11,6 +11,7 @@
 mod lines;
 mod merge;
 mod read;
+mod same;
 mod settle;
 
 use proofmark_protocol::HelloReply;
@@ -18,13 +19,14 @@ use serde_json::Value;
 
 pub use self::merge::MergeError;
 pub use self::read::{MOST_BYTES, RecordError};
+pub use self::same::parted;
 use crate::case::{Case, CaseKind};
 use crate::judge::{judge, judge_law};
 use crate::law::LawOptions;
 use crate::run::MOST_SHRINKS;
 use crate::subject::Fault;
 use crate::suite::Suite;
-use crate::transcript::{Seen, Stopped, Transcript, Try};
+use crate::transcript::{Answered, Seen, Stopped, Transcript, Try};
 use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 
 /// The version of the format, which every record begins with.
@@ -187,13 +189,7 @@ fn settled(transcript: &Transcript) -> Transcript {
 fn settle(transcript: &mut Transcript) {
     for seen in &mut transcript.steps {
         let Seen::Calls(answers) = seen else { continue };
-        for answer in answers {
-            match &mut answer.reply {
-                Ok(value) => value.sort_all_objects(),
-                Err(error) => error.data.iter_mut().for_each(Value::sort_all_objects),
-            }
-            answer.events.iter_mut().for_each(Value::sort_all_objects);
-        }
+        answers.iter_mut().for_each(Answered::sort);
     }
     if let Some(Stopped::Refused(error)) = &mut transcript.stopped {
         error.data.iter_mut().for_each(Value::sort_all_objects);

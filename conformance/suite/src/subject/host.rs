@@ -99,8 +99,10 @@ impl SessionHost {
             let waiting = self.unanswered.borrow_mut().remove(&ticket);
             due.extend(waiting.map(|id| (id, Ok(reply_of(reply)))));
         }
-        let FakeCall { fake, method, args, .. } = call;
+        let FakeCall { fake, method, mut args, .. } = call;
         if noted {
+            // A subject may give members in another order each time.
+            args.sort_all_objects();
             self.asks.borrow_mut().push(Ask { fake, method, args, answer });
         } else {
             self.pulls.set(self.pulls.get() + 1);
