@@ -119,10 +119,19 @@ fn labelled<'a>(
 ) -> Result<&'a str, KeyError> {
     let wrong = |found: String| KeyError::WrongKind { found, needed, hint };
     let text = std::str::from_utf8(bytes).map_err(|_| wrong("no text".to_owned()))?;
-    let found = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("-----BEGIN ")?.strip_suffix("-----"));
-    match found {
+    let mut begins = text.match_indices("-----BEGIN ");
+    let after = begins.next().map(|(at, begin)| &text[at + begin.len()..]);
+    if begins.next().is_some() {
+        return Err(wrong("a PEM file with several things in it".to_owned()));
+    }
+    let parts = after.and_then(|after| after.split_once("-----"));
+    // What follows the label may be a secret, so nothing of it is ever told.
+    if parts
+        .is_some_and(|(_, rest)| !rest.trim_start_matches([' ', '\t']).starts_with(['\r', '\n']))
+    {
+        return Err(wrong("a PEM file whose line breaks are lost".to_owned()));
+    }
+    match parts.map(|(label, _)| label) {
         Some(found) if found == label => Ok(text.trim_start()),
         Some("PUBLIC KEY") => Err(wrong("a public key".to_owned())),
         Some("PRIVATE KEY") => Err(wrong("a private key".to_owned())),
@@ -130,11 +139,15 @@ fn labelled<'a>(
         Some("ENCRYPTED PRIVATE KEY") => {
             Err(wrong("a key that is locked with a password".to_owned()))
         }
-        Some(other) => {
-            let other: String = other.chars().take(40).collect();
-            Err(wrong(format!("a PEM file with `{other}` in it")))
-        }
+        Some(other) if is_label(other) => Err(wrong(format!("a PEM file with `{other}` in it"))),
+        Some(_) => Err(wrong("no PEM file, though it begins like one".to_owned())),
         None if text.starts_with("ssh-") => Err(wrong("an OpenSSH public key".to_owned())),
         None => Err(wrong("no PEM file".to_owned())),
     }
+}
+
+/// As RFC 7468 has them: a few words in capitals.
+fn is_label(text: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
+    text.len() <= 40 && text.bytes().all(letter)
 }

@@ -51,6 +51,9 @@ pub struct Predicate {
     pub result: Outcome,
     /// What the digest of the statement's subject is of.
     pub subject_is: SubjectIs,
+    /// Of the statement's `subject` in canonical JSON: nothing else would show a changed byte there where the
+    /// statement is not signed and the files are not at hand.
+    pub subject_digest: Digest,
     /// Who the subject said it is; none if it never said hello.
     pub implementation: Option<Implementation>,
     /// The contracts that were asked for; none means: all that are claimed.
@@ -163,7 +166,7 @@ pub enum StatementError {
     Surplus { case: String },
     #[error("two artifacts have the name `{name}`; the names in a statement are different")]
     SameName { name: String },
-    #[error("it is no certificate: {fault}")]
+    #[error("{fault}")]
     Form { fault: String },
     #[error("it is not in canonical form, so it was changed after it was made")]
     NotCanonical,
@@ -221,6 +224,7 @@ impl Statement {
         let predicate = Predicate {
             result: if certified { Outcome::Certified } else { Outcome::NotCertified },
             subject_is,
+            subject_digest: Digest { sha256: sha256(&canonical(&subject)) },
             implementation: hello.map(|hello| Implementation {
                 name: hello.name.clone(),
                 version: hello.version.clone(),
@@ -288,6 +292,9 @@ impl Statement {
             digest.sha256.len() == 64
                 && digest.sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
+        if predicate.subject_digest.sha256 != sha256(&canonical(&statement.subject)) {
+            return wrong("its subject is not the one that it was made for");
+        }
         let named = statement.subject.iter().chain([&predicate.transcript]);
         if !named.map(|one| &one.digest).chain([&predicate.suite.digest]).all(hex) {
             return wrong("a SHA-256 is 64 hex digits in lower case");

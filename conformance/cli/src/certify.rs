@@ -43,7 +43,7 @@ pub(crate) fn certify(args: &CertifyArgs, out: &mut dyn Write) -> Result<Exit, F
         }
         ready.issue(suite, outcome, Record::of(outcome, suite, None).map_err(StatementError::from)?)
     };
-    let keep: Option<Keep<'_>> = if ready.is_some() { Some(&keep) } else { None };
+    let keep = ready.is_some().then(|| Keep { write: &keep, files: args.issue.own() });
     drive(
         &args.subject,
         &Filters::of_contracts(&args.contract),

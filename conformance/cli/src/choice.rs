@@ -45,6 +45,8 @@ pub(crate) struct Subject {
     pub(crate) start_timeout: Option<u64>,
     pub(crate) known_failures: Option<PathBuf>,
     pub(crate) suite: Option<PathBuf>,
+    /// The file that says all this, if one does.
+    pub(crate) manifest: Option<PathBuf>,
 }
 
 impl SubjectChoice {
@@ -178,6 +180,7 @@ fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
         start_timeout: subject.start_timeout_ms,
         known_failures: subject.known_failures.map(|file| beside.join(file)),
         suite: subject.suite.map(|folder| beside.join(folder)),
+        manifest: Some(path.to_owned()),
     })
 }
 

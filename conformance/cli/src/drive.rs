@@ -17,6 +17,7 @@ use proofmark_suite::verdict::{CaseResult, ContractResult, RunOutcome};
 use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
 use crate::found;
+use crate::keep::Own;
 use crate::memory::Memory;
 use crate::options::{Filters, How, RunFormat};
 use crate::outputs::{self, Kind, Prepared, with_reports};
@@ -36,7 +37,11 @@ pub(crate) enum Shown {
 }
 
 /// What is done with a run when it is over and told: writing it down.
-pub(crate) type Keep<'a> = &'a dyn Fn(&Suite, &RunOutcome) -> Result<(), Failed>;
+pub(crate) struct Keep<'a> {
+    pub(crate) write: &'a dyn Fn(&Suite, &RunOutcome) -> Result<(), Failed>,
+    /// The files that are read and written for that.
+    pub(crate) files: Vec<Own>,
+}
 
 /// Runs the selected cases, reports, and lets `holds` decide. With `keep` the transcripts are kept for it.
 pub(crate) fn drive(
@@ -45,7 +50,7 @@ pub(crate) fn drive(
     how: &How,
     shown: Shown,
     holds: impl Fn(&Suite, &RunOutcome, &[ContractResult<'_>]) -> bool,
-    keep: Option<Keep<'_>>,
+    mut keep: Option<Keep<'_>>,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
     if !subject.is_given() {
@@ -57,7 +62,10 @@ pub(crate) fn drive(
     }
     let suite = how.suite.load_for(&subject)?;
     let known = how.known.read(&subject, &suite)?;
-    let outputs = how.outputs.prepare()?;
+    let mut own = keep.as_mut().map(|keep| std::mem::take(&mut keep.files)).unwrap_or_default();
+    own.extend(subject.manifest.iter().map(|path| Own::new(path, "the manifest")));
+    own.extend(how.known.own(&subject));
+    let outputs = how.outputs.prepare(&own)?;
     let folder = how.suite.suite.as_ref().or(subject.suite.as_ref());
     let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
     let memory = Memory::of(&subject, how.suite.suite.as_deref());
@@ -120,7 +128,7 @@ pub(crate) fn drive(
     let told = tell(&report, how.format, &outputs, out);
     let folder = how.laws.save_found.as_ref();
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
-    let kept = keep.map_or(Ok(()), |keep| keep(&suite, &outcome));
+    let kept = keep.map_or(Ok(()), |keep| (keep.write)(&suite, &outcome));
     let exit = with_reports(told, saved.and(kept))?;
     if outcome.interrupted && !outcome.stopped { Err(Failed::Interrupted) } else { Ok(exit) }
 }

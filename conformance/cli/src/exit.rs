@@ -52,13 +52,13 @@ pub(crate) enum Failed {
     Manifest(#[from] ManifestError),
     #[error("{0}")]
     Usage(String),
-    #[error("what was found cannot be saved to `{}`: {fault}", path.display())]
+    #[error("`{}` cannot be written: {fault}", path.display())]
     NotSaved { path: PathBuf, fault: io::Error },
     #[error("the report cannot be written to `{}`: {fault}", path.display())]
     NoReport { path: PathBuf, fault: io::Error },
     #[error("`{}` cannot be read: {fault}", path.display())]
     Unreadable { path: PathBuf, fault: io::Error },
-    #[error("`{}` is not the transcript of a run of this suite: {fault}", path.display())]
+    #[error("`{}` is not of a run of this suite: {fault}", path.display())]
     BadRecord { path: PathBuf, fault: RecordError },
     #[error("`{}` is no certificate: {fault}", path.display())]
     NoCertificate { path: PathBuf, fault: String },

@@ -14,7 +14,7 @@ use proofmark_suite::record::Record;
 use proofmark_suite::verdict::RunOutcome;
 
 use crate::exit::Failed;
-use crate::keep;
+use crate::keep::{self, Own};
 
 pub(crate) const CERTIFICATE: &str = "certificate.json";
 pub(crate) const ENVELOPE: &str = "certificate.dsse.json";
@@ -48,6 +48,19 @@ impl Issue {
     pub(crate) fn goes_to(&self, folder: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().ok();
         self.out.as_ref().is_some_and(|out| real(out).is_some() && real(out) == real(folder))
+    }
+
+    /// The files that are read and written for the certificate.
+    pub(crate) fn own(&self) -> Vec<Own> {
+        let named = [(CERTIFICATE, "the certificate"), (ENVELOPE, "the certificate")];
+        let named = named.into_iter().chain([(TRANSCRIPT, "the transcript")]);
+        let made = self
+            .out
+            .iter()
+            .flat_map(|out| named.clone().map(move |(name, what)| Own::new(out.join(name), what)));
+        let key = self.sign.iter().map(|path| Own::new(path, "the key"));
+        let artifacts = self.artifact.iter().map(|path| Own::new(path, "an artifact"));
+        made.chain(key).chain(artifacts).collect()
     }
 
     /// Reads the key and the artifacts, and makes sure of the folder. No file is written.

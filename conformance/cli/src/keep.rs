@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proofmark_suite::record::{MOST_BYTES, Record};
 
@@ -45,6 +45,30 @@ pub(crate) fn digest(path: &Path) -> Result<String, Failed> {
         .map_err(|fault| Failed::Unreadable { path: path.to_owned(), fault })
 }
 
+/// A file that a run reads or writes itself, and what it is to the run.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) path: PathBuf,
+    pub(crate) what: &'static str,
+}
+
+impl Own {
+    pub(crate) fn new(path: impl Into<PathBuf>, what: &'static str) -> Self {
+        Self { path: path.into(), what }
+    }
+}
+
+/// Where a path leads, through links; of what is not there yet, as far as there is anything.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = path.ancestors().find_map(|known| Some((known, known.canonicalize().ok()?)));
+    match there.and_then(|(known, real)| Some(real.join(path.strip_prefix(known).ok()?))) {
+        // To join nothing would add a slash.
+        Some(real) => real.components().collect(),
+        None => path,
+    }
+}
+
 /// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`.
 pub(crate) fn may_write(
     path: &Path,
@@ -60,7 +84,7 @@ pub(crate) fn may_write(
         Ok(about) if !about.is_file() => refused("it is there already, and no regular file"),
         Ok(_) if force || read(path, MOST_BYTES).is_ok_and(|bytes| is_ours(&bytes)) => Ok(()),
         Ok(_) => refused(
-            "it is there already, and was not made by an earlier run; choose another name, or say --force where there is such an option",
+            "it is there already, and no file of this kind that an earlier run made; choose another name, or remove it",
         ),
     }
 }
@@ -87,7 +111,9 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder)?;
+        // The temporary file's own name would tell nobody anything.
+        fs::metadata(folder)?;
+        let mut file = builder.tempfile_in(folder).map_err(|fault| fault.kind())?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(path).map_err(|fault| fault.error)?;

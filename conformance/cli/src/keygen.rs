@@ -46,5 +46,13 @@ fn create(path: &Path, mode: u32, text: &str) -> Result<(), Failed> {
         file.write_all(text.as_bytes())?;
         file.sync_all()
     };
-    written().map_err(|fault| Failed::NotSaved { path: path.to_owned(), fault })
+    written().map_err(|fault| {
+        let fault = match fault.kind() {
+            io::ErrorKind::AlreadyExists => io::Error::other(
+                "it is there already, and a key is never overwritten; choose another name",
+            ),
+            _ => fault,
+        };
+        Failed::NotSaved { path: path.to_owned(), fault }
+    })
 }

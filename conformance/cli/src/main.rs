@@ -43,6 +43,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use exit::Exit;
+use proofmark_report::github;
 
 /// Certifies implementations of agent-system contracts, bit for bit.
 ///
@@ -121,6 +122,9 @@ fn main() -> ExitCode {
         Err(fault) => {
             // With stderr gone too, the exit code still tells.
             let _deaf = writeln!(anstream::stderr(), "proofmark: {fault}");
+            if outputs::on_github() {
+                let _deaf = github::annotate_fault(&mut std::io::stderr(), &fault.to_string());
+            }
             Exit::Undetermined.into()
         }
     }

@@ -8,6 +8,10 @@ use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 
 use crate::exit::{Exit, Failed};
+use crate::keep;
+
+/// What every page of ours has in it.
+const TITLE: &[u8] = b".TH proofmark";
 
 /// Print the manual page, or write a page for each command.
 #[derive(Debug, clap::Args)]
@@ -38,7 +42,9 @@ pub(crate) fn man(args: &ManArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
             name => format!("proofmark-{name}"),
         };
         let path = folder.join(format!("{name}.1"));
-        fs::write(&path, page(command)?).map_err(not_saved(&path))?;
+        let is_page = |bytes: &[u8]| bytes.windows(TITLE.len()).any(|part| part == TITLE);
+        keep::may_write(&path, false, is_page)?;
+        keep::write(&path, &page(command)?)?;
         writeln!(out, "{}", path.display())?;
     }
     Ok(Exit::Holds)

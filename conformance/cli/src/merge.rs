@@ -15,7 +15,7 @@ use crate::choice::manifest_of;
 use crate::drive::tell;
 use crate::exit::{Exit, Failed};
 use crate::issue::Issue;
-use crate::keep;
+use crate::keep::{self, Own};
 use crate::options::{Known, RunFormat, SuiteChoice};
 use crate::outputs::{Outputs, with_reports};
 
@@ -53,7 +53,6 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let suite = args.suite.load_for(&subject)?;
     let known = args.known.read(&subject, &suite)?;
     let ready = args.issue.ready(&args.contract)?;
-    let outputs = args.outputs.prepare()?;
     let started = Instant::now();
     if let Some(folder) = args.parts.iter().find(|path| args.issue.goes_to(path)) {
         return Err(Failed::Usage(format!(
@@ -61,14 +60,21 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
             folder.display()
         )));
     }
-    let mut parts = Vec::new();
+    let mut files = Vec::new();
     for path in &args.parts {
         if path.is_dir() {
-            parts.extend(in_folder(path)?);
+            files.extend(in_folder(path)?);
         } else {
-            parts.push((path.display().to_string(), keep::read_record(path)?));
+            files.push(path.clone());
         }
     }
+    let mut own = args.issue.own();
+    own.extend(subject.manifest.iter().map(|path| Own::new(path, "the manifest")));
+    own.extend(args.known.own(&subject));
+    own.extend(files.iter().map(|path| Own::new(path, "a part")));
+    let outputs = args.outputs.prepare(&own)?;
+    let read = |path: &PathBuf| Ok((path.display().to_string(), keep::read_record(path)?));
+    let parts = files.iter().map(read).collect::<Result<Vec<_>, Failed>>()?;
     let selection = Selection { contracts: args.contract.clone(), ..Selection::default() };
     let record = Record::merged(parts, &suite, &selection)?;
     let mut outcome = record
@@ -106,7 +112,7 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
 }
 
 /// The transcripts in a folder, by name.
-fn in_folder(folder: &Path) -> Result<Vec<(String, Record)>, Failed> {
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     let unreadable = |fault| Failed::Unreadable { path: folder.to_owned(), fault };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -122,5 +128,5 @@ fn in_folder(folder: &Path) -> Result<Vec<(String, Record)>, Failed> {
             folder.display()
         )));
     }
-    paths.iter().map(|path| Ok((path.display().to_string(), keep::read_record(path)?))).collect()
+    Ok(paths)
 }

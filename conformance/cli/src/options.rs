@@ -16,6 +16,7 @@ use proofmark_suite::{Suite, SuiteFiles};
 
 use crate::choice::Subject;
 use crate::exit::Failed;
+use crate::keep::Own;
 use crate::outputs::Outputs;
 
 /// How long a subject may take for an answer, unless the user says otherwise.
@@ -157,7 +158,7 @@ pub(crate) struct Known {
     #[arg(long, value_name = "FILE")]
     pub(crate) known_failures: Option<PathBuf>,
     /// The day on which lines of that list are held to have expired or not [default: today].
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     today: Option<Date>,
 }
 
@@ -168,8 +169,7 @@ impl Known {
         subject: &Subject,
         suite: &Suite,
     ) -> Result<Option<KnownFailures>, Failed> {
-        let path = self.known_failures.as_ref().or(subject.known_failures.as_ref());
-        let Some(path) = path else { return Ok(None) };
+        let Some(path) = self.file(subject) else { return Ok(None) };
         let text = std::fs::read_to_string(path).map_err(|fault| {
             Failed::Usage(format!(
                 "the known failures in `{}` cannot be read: {fault}",
@@ -182,9 +182,22 @@ impl Known {
         Ok(Some(known))
     }
 
+    fn file<'a>(&'a self, subject: &'a Subject) -> Option<&'a PathBuf> {
+        self.known_failures.as_ref().or(subject.known_failures.as_ref())
+    }
+
+    /// The list's file, as one that belongs to the run.
+    pub(crate) fn own(&self, subject: &Subject) -> Option<Own> {
+        self.file(subject).map(|path| Own::new(path, "the list of known failures"))
+    }
+
     pub(crate) fn today(&self) -> Date {
         self.today.unwrap_or_else(|| Zoned::now().date())
     }
+}
+
+fn day(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "a day is written as 2027-01-31".to_owned())
 }
 
 /// How laws are tried.

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use proofmark_report::{Report, github, html, json, junit, markdown, tap};
 
 use crate::exit::{Exit, Failed};
+use crate::keep::{Own, real};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Outputs {
@@ -75,24 +76,38 @@ pub(crate) struct Prepared {
 
 impl Outputs {
     /// Checks every file before anything runs, so that no long run ends in a report that cannot be
-    /// written. Nothing is there afterwards that was not there before.
-    pub(crate) fn prepare(&self) -> Result<Prepared, Failed> {
+    /// written, or that takes the place of a file that belongs to the run. Nothing is there afterwards that was
+    /// not there before, but for folders.
+    pub(crate) fn prepare(&self, own: &[Own]) -> Result<Prepared, Failed> {
         let mut targets: Vec<Target> = Vec::new();
         for Target { kind, file } in &self.report {
             let place = place_of(file).map_err(|told| unwritable(file, told))?;
             if targets.iter().any(|known| known.file == place) {
                 return Err(unwritable(file, "two reports would go to this file".to_owned()));
             }
+            if let Some(own) = own.iter().find(|own| real(&own.path) == place) {
+                let told = format!("it is {} of this run; choose another name", own.what);
+                return Err(unwritable(file, told));
+            }
             targets.push(Target { kind: *kind, file: place });
         }
-        let github = !self.no_github && (self.github || is_set_to_true("GITHUB_ACTIONS"));
+        let github = !self.no_github && (self.github || on_github());
         let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
-        Ok(Prepared { targets, github, summary: summary.filter(|_| github).map(PathBuf::from) })
+        let summary = summary.filter(|_| github).map(PathBuf::from);
+        if let Some(file) = &summary {
+            place_of(file).map_err(|told| {
+                let hint =
+                    "; it is what `GITHUB_STEP_SUMMARY` names, and `--no-github` does without";
+                unwritable(file, told + hint)
+            })?;
+        }
+        Ok(Prepared { targets, github, summary })
     }
 }
 
-fn is_set_to_true(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| value == "true")
+/// Whether GitHub's runner started this.
+pub(crate) fn on_github() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 fn unwritable(file: &Path, told: String) -> Failed {
@@ -115,8 +130,10 @@ fn place_of(file: &Path) -> Result<PathBuf, String> {
             if file.as_os_str().as_encoded_bytes().ends_with(b"/") {
                 return Err("it does not end in a file's name".to_owned());
             }
-            let folder = fs::canonicalize(folder_of(file)).map_err(|fault| {
-                format!("its folder `{}` cannot be used: {fault}", folder_of(file).display())
+            let folder = folder_of(file);
+            let made = fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder));
+            let folder = made.map_err(|fault| {
+                format!("its folder `{}` cannot be used: {fault}", folder.display())
             })?;
             folder.join(name)
         }

@@ -13,7 +13,7 @@ use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
 use proofmark_suite::select::Selection;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::transcript::{Answered, Seen, Stopped, Transcript};
-use proofmark_suite::verdict::{CaseResult, Verdict};
+use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
 
 use crate::choice::SubjectChoice;
 use crate::drive::cancel_on_signal;
@@ -115,6 +115,23 @@ fn again(
     let mut write = || -> io::Result<()> {
         for case in &departed {
             writeln!(out, "{} {}", styled(BAD, "DEPARTS"), styled(STRONG, case))?;
+            let of_case = |result: &&CaseResult| result.case == *case;
+            let was = results.iter().copied().find(of_case).map(|result| &result.verdict);
+            let is = outcome.results.iter().find(of_case).map(|result| &result.verdict);
+            // Of a case that passes, what it leaves free is blank: side by side with one that fails it would
+            // show departures where there are none.
+            match (was, is) {
+                (Some(Verdict::Passed), Some(Verdict::Failed { failure })) => {
+                    writeln!(out, "  it passed, and fails now")?;
+                    write_failure(out, failure)?;
+                    continue;
+                }
+                (Some(Verdict::Failed { .. }), Some(Verdict::Passed)) => {
+                    writeln!(out, "  it failed, and passes now")?;
+                    continue;
+                }
+                _ => {}
+            }
             match (record.seen(case), now.seen(case)) {
                 (Some(CaseSeen::Played(before)), Some(CaseSeen::Played(after))) => {
                     let (place, was, is) = departure(before, after);
@@ -210,20 +227,25 @@ fn show(
         (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,
     }
     if let Verdict::Failed { failure } = &result.verdict {
-        writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
-        for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
-            if let Some(value) = value {
-                writeln!(out, "  {} {}", styled(QUIET, label), json(value))?;
-            }
-        }
-        if let Some(difference) = &failure.difference {
-            let path = visible_line(&difference.path);
-            writeln!(out, "  first difference at {}", styled(STRONG, path))?;
-            writeln!(out, "    expected  {}", styled(GOOD, visible_line(&difference.expected)))?;
-            writeln!(out, "    got       {}", styled(BAD, visible_line(&difference.got)))?;
-        }
+        write_failure(out, failure)?;
     }
     writeln!(out)
+}
+
+fn write_failure(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
+    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
+    for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
+        if let Some(value) = value {
+            writeln!(out, "  {} {}", styled(QUIET, label), json(value))?;
+        }
+    }
+    if let Some(difference) = &failure.difference {
+        let path = visible_line(&difference.path);
+        writeln!(out, "  first difference at {}", styled(STRONG, path))?;
+        writeln!(out, "    expected  {}", styled(GOOD, visible_line(&difference.expected)))?;
+        writeln!(out, "    got       {}", styled(BAD, visible_line(&difference.got)))?;
+    }
+    Ok(())
 }
 
 fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::Result<()> {

@@ -8,9 +8,9 @@ use proofmark_suite::record::Record;
 use proofmark_suite::verdict::{ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
-use crate::drive::{Shown, drive};
+use crate::drive::{Keep, Shown, drive};
 use crate::exit::{Exit, Failed};
-use crate::keep;
+use crate::keep::{self, Own};
 use crate::options::{Filters, How};
 
 /// Run cases against a subject: the built-in reference, or any command after `--`.
@@ -46,5 +46,6 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
         let bad = |fault| Failed::BadRecord { path: path.clone(), fault };
         keep::write_record(path, &record.map_err(bad)?)
     };
-    drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, Some(&keep), out)
+    let keep = Keep { write: &keep, files: vec![Own::new(path, "the record")] };
+    drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, Some(keep), out)
 }

@@ -16,7 +16,7 @@ use crate::options::SuiteChoice;
 
 /// Check a certificate: its signature, its digests, and every verdict, judged again from the transcript.
 ///
-/// Exit codes: 0 it is genuine and says "certified" (and is signed by the key, if one is given); 1 it does
+/// Exit codes: 0 it is sound and says "certified" (and is signed by the key, if one is given); 1 it does
 /// not hold: changed, not signed by the key, or not certified; 2 it could not be determined: a file
 /// cannot be read, or the certificate is of another suite.
 #[derive(Debug, clap::Args)]
@@ -49,11 +49,12 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Fai
         Ok(Ok(statement)) if statement.is_certified() => {
             let certified = statement.predicate.contracts.iter().filter(|one| one.certified);
             let ids: Vec<&str> = certified.map(|one| one.id.as_str()).collect();
-            writeln!(told, "genuine: certified for {}", ids.join(", "))?;
+            let word = if args.key.is_some() { "genuine" } else { "sound, whoever made it" };
+            writeln!(told, "{word}: certified for {}", ids.join(", "))?;
             Ok(Exit::Holds)
         }
         Ok(Ok(_)) => {
-            writeln!(told, "genuine, and it says: NOT CERTIFIED")?;
+            writeln!(told, "it holds, and it says: NOT CERTIFIED")?;
             Ok(Exit::DoesNotHold)
         }
         Ok(Err(Refuted(why))) => {
@@ -186,7 +187,10 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
     } else {
         writeln!(out, "not checked  it names no file: it is about what the transcript shows")?;
     }
-    for path in given {
+    for (index, path) in given.iter().enumerate() {
+        if given[..index].iter().any(|before| keep::real(before) == keep::real(path)) {
+            return Err(Failed::Usage(format!("`{}` is given twice", path.display())));
+        }
         let digest = keep::digest(path)?;
         let named = statement.subject.iter().filter(|one| left.contains(&one.name.as_str()));
         let Some(found) = named.into_iter().find(|one| one.digest.sha256 == digest) else {

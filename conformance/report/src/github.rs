@@ -43,6 +43,12 @@ pub fn annotate(
     write_capped(out, "notice", &notices)
 }
 
+/// Writes an annotation for what kept a command from finding anything out.
+pub fn annotate_fault(out: &mut dyn Write, told: &str) -> io::Result<()> {
+    let lines: Vec<String> = told.lines().map(|line| visible_line(line).into_owned()).collect();
+    writeln!(out, "::error title=proofmark could not tell::{}", data(&lines.join("\n")))
+}
+
 /// One for each requirement that failing cases show first, with the first of them.
 fn of_failures<'a>(
     report: &'a Report<'_>,

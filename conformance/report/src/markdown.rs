@@ -90,6 +90,7 @@ fn contracts(page: &mut String, report: &Report<'_>) {
             Standing::Certified => "✅ certified",
             Standing::NotCertified => "❌ not certified",
             Standing::NotClaimed => "not claimed",
+            Standing::NotJudged => "not judged: a part of its cases",
         };
         let ((holding, all), (others, of)) = (contract.deciding(), contract.others());
         let totals = report.totals(Some(&contract.contract.id));

@@ -39,6 +39,8 @@ pub enum Standing {
     Certified,
     NotCertified,
     NotClaimed,
+    /// Only some of its cases were selected, and none of them failed: nobody can tell.
+    NotJudged,
 }
 
 /// How many cases came to what.
@@ -58,8 +60,17 @@ impl<'a> Report<'a> {
         match (contract.claimed, contract.certified) {
             (_, true) => Standing::Certified,
             (false, false) if self.outcome.subject.is_some() => Standing::NotClaimed,
+            _ if self.is_passing_part(&contract.contract.id) => Standing::NotJudged,
             _ => Standing::NotCertified,
         }
+    }
+
+    /// Whether cases of this contract were left out on purpose, and none of the others failed.
+    fn is_passing_part(&self, contract: &str) -> bool {
+        let all = self.suite.cases.iter().filter(|case| case.contract == contract).count();
+        let Totals { passed, failed, known, idle, .. } = self.totals(Some(contract));
+        let quiet = self.outcome.faults.is_empty() && !self.outcome.interrupted;
+        self.aim == Aim::Run && quiet && passed > 0 && failed + known + idle == 0 && passed < all
     }
 
     /// Whether a failure of this case counts against what the run was for.

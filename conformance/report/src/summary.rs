@@ -64,12 +64,14 @@ pub fn write_verdict(
         let counted = of.filter(|contract| contract.claimed || outcome.subject.is_none());
         counted.map(|contract| contract.contract.id.as_str()).collect::<Vec<_>>().join(", ")
     };
-    for (style, word, ids) in
-        [(GOOD, "certified", named(true)), (BAD, "not certified", named(false))]
-    {
-        if !ids.is_empty() {
-            writeln!(out, "{}: {ids}", styled(style, word))?;
-        }
+    let certified = named(true);
+    if !certified.is_empty() {
+        writeln!(out, "{}: {certified}", styled(GOOD, "certified"))?;
+    }
+    let refused = named(false);
+    if !refused.is_empty() {
+        writeln!(out, "{}: {refused}", styled(BAD, "not certified"))?;
+        write_broken(out, contracts)?;
     }
     for unknown in outcome.unknown_contracts(suite) {
         writeln!(
@@ -87,6 +89,25 @@ pub fn write_verdict(
         )?;
     }
     Ok(())
+}
+
+/// The broken promises that decide, once more: the end of a log is what people see.
+fn write_broken(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
+    const MOST: usize = 20;
+    let all = contracts.iter().flat_map(|contract| &contract.requirements);
+    let broken = all.filter(|one| {
+        one.requirement.decides() && matches!(one.verdict, RequirementVerdict::Broken { .. })
+    });
+    let ids: Vec<&str> = broken.map(|one| one.requirement.id.as_str()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let more = match ids.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = ids.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    writeln!(out, "{}: {shown}{more}", styled(BAD, "broken"))
 }
 
 fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io::Result<()> {
@@ -182,6 +203,7 @@ pub fn write_totals(
     let note = match undecisive {
         0 => String::new(),
         all if all == failed => " (none of which decides)".to_owned(),
+        1 => " (1 of which does not decide)".to_owned(),
         some => format!(" ({some} of which do not decide)"),
     };
     let known = match known {

@@ -43,7 +43,9 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         .iter()
         .map(|fault| format!("{}: {}", fault.code(), visible_line(&fault.to_string())))
         .collect();
-    if report.outcome.interrupted {
+    if report.outcome.stopped {
+        bail.push("stopped at the first failure; what is missing was not tried".to_owned());
+    } else if report.outcome.interrupted {
         bail.push("interrupted; what is missing was not tried".to_owned());
     }
     if !bail.is_empty() {

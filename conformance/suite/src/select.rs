@@ -42,6 +42,8 @@ pub enum PartitionError {
     Form(String),
     #[error("`{0}`: of N parts, K is one from 1 to N")]
     Bounds(String),
+    #[error("`{0}`: no suite has so many cases; N is at most 4294967295")]
+    TooMany(String),
 }
 
 impl Selection {
@@ -158,17 +160,18 @@ impl FromStr for Partition {
         let form = || PartitionError::Form(text.to_owned());
         let (kind, part) = text.split_once(':').ok_or_else(form)?;
         let (number, count) = part.split_once('/').ok_or_else(form)?;
-        let number = number.parse::<u64>().map_err(|_| form())?;
-        let count = count.parse::<u64>().map_err(|_| form())?;
+        let whole = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !whole(number) || !whole(count) || !["hash", "slice"].contains(&kind) {
+            return Err(form());
+        }
+        let many = |_| PartitionError::TooMany(text.to_owned());
+        let number = u64::from(number.parse::<u32>().map_err(many)?);
+        let count = u64::from(count.parse::<u32>().map_err(many)?);
         if !(1..=count).contains(&number) {
             return Err(PartitionError::Bounds(text.to_owned()));
         }
         let shard = Shard { index: number - 1, count };
-        match kind {
-            "hash" => Ok(Self::Hash(shard)),
-            "slice" => Ok(Self::Slice(shard)),
-            _ => Err(form()),
-        }
+        Ok(if kind == "hash" { Self::Hash(shard) } else { Self::Slice(shard) })
     }
 }
 

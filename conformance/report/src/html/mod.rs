@@ -147,6 +147,7 @@ pub(super) fn badge(standing: Standing) -> Markup {
         Standing::Certified => ("badge good", "certified"),
         Standing::NotCertified => ("badge bad", "not certified"),
         Standing::NotClaimed => ("badge quiet", "not claimed"),
+        Standing::NotJudged => ("badge quiet", "not judged: a part of its cases"),
     };
     html! { span class=(class) { (word) } }
 }
@@ -173,11 +174,11 @@ fn glance(report: &Report<'_>) -> Markup {
                             tr {
                                 th scope="row" { a href={ "#contract-" (id) } { (id) } }
                                 td { (badge(report.standing(contract))) }
-                                td { (share(contract.deciding())) }
-                                td { (share(contract.others())) }
-                                td.number { (totals.passed) }
-                                td.number.bad[totals.failed > 0] { (totals.failed) }
-                                td.number { (totals.idle) }
+                                td data-of="Musts that hold" { (share(contract.deciding())) }
+                                td data-of="Others that hold" { (share(contract.others())) }
+                                td.number data-of="Passed" { (totals.passed) }
+                                td.number.bad[totals.failed > 0] data-of="Failed" { (totals.failed) }
+                                td.number data-of="Not exercised" { (totals.idle) }
                             }
                         }
                     }
