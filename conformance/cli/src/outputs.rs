@@ -131,6 +131,9 @@ fn place_of(file: &Path) -> Result<PathBuf, String> {
                 return Err("it does not end in a file's name".to_owned());
             }
             let folder = folder_of(file);
+            if folder.exists() && !folder.is_dir() {
+                return Err(format!("`{}` is no folder", folder.display()));
+            }
             let made = fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder));
             let folder = made.map_err(|fault| {
                 format!("its folder `{}` cannot be used: {fault}", folder.display())

@@ -66,11 +66,13 @@ fn the_same_run_gives_the_same_certificate_and_it_verifies() {
     assert_eq!(statement["_type"], "https://in-toto.io/Statement/v1");
     assert_eq!(statement["predicateType"], "urn:proofmark:certificate:1");
     let certificate = one.at("out/certificate.json");
-    let said = ends(&["verify", path(&certificate)], 0, "genuine: certified for sage.errors");
+    let said = ends(&["verify", path(&certificate)], 0, "sound, whoever made it: certified for");
     assert!(said.out.contains("it is not signed"), "{}", said.out);
     let (signed, key) = (one.at("out/certificate.dsse.json"), one.at("key.pem.pub"));
     ends(&["verify", path(&signed)], 0, "not checked  the signature");
-    ends(&["verify", path(&signed), "--key", path(&key)], 0, "ok         signature of key");
+    let said =
+        ends(&["verify", path(&signed), "--key", path(&key)], 0, "ok         signature of key");
+    assert!(said.out.contains("genuine: certified for sage.errors"), "{}", said.out);
     let stranger = other.at("key.pem.pub");
     ends(&["verify", path(&signed), "--key", path(&stranger)], 1, "and not by the one given");
     ends(&["verify", path(&certificate), "--key", path(&key)], 1, "it is not signed");
@@ -79,7 +81,7 @@ fn the_same_run_gives_the_same_certificate_and_it_verifies() {
     let moved = one.at("elsewhere.jsonl");
     fs::rename(one.at("out/transcript.jsonl"), &moved).unwrap();
     ends(&["verify", path(&certificate)], 2, "transcript.jsonl` cannot be read");
-    ends(&["verify", path(&certificate), "--transcript", path(&moved)], 0, "genuine");
+    ends(&["verify", path(&certificate), "--transcript", path(&moved)], 0, "certified for");
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn a_changed_byte_is_found(#[case] changed: &str, #[case] checked: &str) {
     if checked.ends_with("dsse.json") {
         args.extend(["--key", path(&key)]);
     }
-    ends(&args, 0, "genuine");
+    ends(&args, 0, "certified for");
     for (place, bytes) in flipped(&issued.bytes(changed), 12) {
         fs::write(issued.at(changed), &bytes).unwrap();
         let said = proofmark(&args);
@@ -152,6 +154,16 @@ fn a_file_is_certified_by_its_digest() {
     ends(&["verify", path(&file)], 0, "not checked  the artifact `app.bin`");
     ends(&["verify", path(&file), "--artifact", path(&app)], 0, "ok         artifact app.bin");
     ends(&["verify", path(&file), "--artifact", path(&other)], 1, "is not about");
+    let same = folder.path().join(".").join("app.bin");
+    let twice = ["verify", path(&file), "--artifact", path(&app), "--artifact", path(&same)];
+    ends(&twice, 2, "is given twice");
+    // Nobody has the file at hand: its name and digest are still those that were written.
+    let text = fs::read_to_string(&file).unwrap();
+    let digest = statement["subject"][0]["digest"]["sha256"].as_str().unwrap();
+    for (from, to) in [("app.bin", "apq.bin"), (digest, &"0".repeat(64))] {
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        ends(&["verify", path(&file)], 1, "its subject is not the one that it was made for");
+    }
     let twice = [&issue[..], &["--artifact", path(&app)], &FEW, &["reference"]].concat();
     ends(&twice, 2, "two artifacts have the name");
 }
@@ -182,7 +194,7 @@ fn nothing_that_is_not_ours_is_overwritten() {
     let key = folder.path().join("key");
     ends(&["keygen", "--out", path(&key)], 0, "");
     let before = fs::read(&key).unwrap();
-    ends(&["keygen", "--out", path(&key)], 2, "File exists");
+    ends(&["keygen", "--out", path(&key)], 2, "a key is never overwritten");
     assert_eq!(fs::read(&key).unwrap(), before);
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&key).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
@@ -219,7 +231,7 @@ fn merged_parts_are_the_whole() {
         let bytes = |folder: &Path| fs::read(folder.join(file)).unwrap();
         assert!(bytes(&whole) == bytes(&merged), "{file} is not the same");
     }
-    ends(&["verify", path(&merged.join("certificate.json"))], 0, "genuine");
+    ends(&["verify", path(&merged.join("certificate.json"))], 0, "certified for");
     let sharded = at("sharded");
     let shards = at("shards");
     let merge = ["merge", path(&shards), "--out", path(&sharded)];
@@ -247,7 +259,8 @@ fn merged_parts_are_the_whole() {
     assert!(shown.out.contains("call   chronicle.tailChronicle") && shown.out.contains("answer {"));
     let other = ["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
     let departs = ends(&[&asked[..], &other].concat(), 1, "DEPARTS sage.chronicle/tail/");
-    assert!(departs.out.contains("first at step"), "{}", departs.out);
+    assert!(departs.out.contains("it passed, and fails now"), "{}", departs.out);
+    assert!(departs.out.contains("first difference at $"), "{}", departs.out);
     ends(&[&asked[..], &["--", PROOFMARK, "subject"]].concat(), 0, "0 departed");
     ends(&["replay", path(&two), "--case", "sage.utils/**"], 2, "none of these cases");
 }
@@ -307,6 +320,20 @@ fn bad_files_determine_nothing() {
     let public = issued.at("key.pem.pub");
     let sign = ["certify", "--out", path(&out), "--sign", path(&public)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "it is a public key");
+    // A key that lost its line breaks on its way through a CI: nothing of it may be told.
+    let (joined, pem) = (issued.at("joined.pem"), issued.bytes("key.pem"));
+    let pem = String::from_utf8(pem).unwrap();
+    let secret = pem.lines().nth(1).unwrap();
+    for joint in ["", " ", "\\n"] {
+        fs::write(&joined, pem.lines().collect::<Vec<_>>().join(joint)).unwrap();
+        let sign = ["certify", "--out", path(&out), "--sign", path(&joined)];
+        let said =
+            ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "whose line breaks are lost");
+        assert!(!said.err.contains(&secret[..4]), "{}", said.err);
+    }
+    fs::write(&joined, pem.repeat(2)).unwrap();
+    let sign = ["certify", "--out", path(&out), "--sign", path(&joined)];
+    ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "several things in it");
     assert!(!out.exists());
     let in_a_file = ["certify", "--out", path(&public)];
     ends(&[&in_a_file[..], &FEW, &["reference"]].concat(), 2, "it is no folder");

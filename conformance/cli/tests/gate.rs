@@ -105,6 +105,8 @@ fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
 #[case("1/2", "`hash:K/N` or `slice:K/N`")]
 #[case("hash:1", "`hash:K/N` or `slice:K/N`")]
 #[case("hash:-1/2", "`hash:K/N` or `slice:K/N`")]
+#[case("hash:+1/2", "`hash:K/N` or `slice:K/N`")]
+#[case("hash:1/99999999999999999999", "N is at most")]
 fn no_such_part(#[case] part: &str, #[case] told: &str) {
     let said = proofmark(folder().path(), &["run", "--partition", part]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
@@ -198,6 +200,11 @@ fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] probl
     "sage.utils/sha256/empty-text it is so until=2030-01-01\n",
     "stands right after its name"
 )]
+#[case::two_dates(
+    "sage.utils/sha256/empty-text until=2030-01-01 until=2020-01-01 it is\n",
+    "stands right after its name"
+)]
+#[case::another_form("sage.utils/sha256/empty-text until=20300101 it is\n", "is not a date")]
 #[case::misspelt_until(
     "sage.utils/sha256/empty-text Until: 2030-01-01 it is\n",
     "stands right after its name"

@@ -92,12 +92,12 @@ fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] 
 
 /// What cannot be written is told before anything runs.
 #[rstest]
-#[case("json=no/such/a.json", "its folder `no/such` cannot be used: No such file")]
+#[case("json=a/folder/b.json", "its folder `a/folder` cannot be used: Not a directory")]
 #[case("json=folder", "`folder`: it is a folder; name a file in it")]
 #[case("json=folder/", "it is a folder")]
 #[case("json=new/", "does not end in a file's name")]
 #[case("json=/dev/null", "no regular file")]
-#[case("json=a/b.json", "no file can be made in its folder: Not a directory")]
+#[case("json=a/b.json", "`a` is no folder")]
 #[case("json=dangling", "a symbolic link that leads nowhere")]
 #[case("json=-", "`--format` says what stdout gets")]
 #[case("json=", "no file is named after `=`")]
@@ -132,6 +132,48 @@ fn two_reports_do_not_share_a_file() {
     assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "what was there");
 }
 
+/// A slip of the hand, and a key would be a report.
+#[test]
+fn a_report_never_takes_the_place_of_a_file_of_the_run() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    assert_eq!(proofmark_in(folder.path(), &["keygen", "--out", "key"], &[]).code, Some(0));
+    let manifest = format!("[subject]\ncommand = [\"{PROOFMARK}\", \"subject\"]\n");
+    fs::write(at("proofmark.toml"), manifest).unwrap();
+    fs::write(at("known.txt"), "# none\n").unwrap();
+    fs::write(at("app"), "an artifact").unwrap();
+    std::os::unix::fs::symlink("key", at("link")).unwrap();
+    let few = ["--contract", "sage.errors", "--law-cases", "2"];
+    let run = |command: &str, more: &[&str]| {
+        proofmark_in(folder.path(), &[&[command][..], more, &few].concat(), &[])
+    };
+    assert_eq!(run("run", &["--record", "parts/1.jsonl"]).code, Some(0));
+    let issue = ["--out", "out", "--sign", "key", "--artifact", "app"];
+    assert_eq!(run("certify", &issue).code, Some(0));
+    let before = names(folder.path());
+    let check = |command: &str, more: &[&str], file: &str, told: &str| {
+        let bytes = fs::read(at(file)).unwrap();
+        let said = run(command, &[more, &["--report", &format!("json={file}")]].concat());
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{file}: {}", said.err);
+        assert!(said.err.contains(&format!("it is {told} of this run")), "{}", said.err);
+        assert_eq!(fs::read(at(file)).unwrap(), bytes, "{file}");
+    };
+    check("certify", &issue, "link", "the key");
+    check("certify", &issue, "app", "an artifact");
+    check("certify", &issue, "out/certificate.json", "the certificate");
+    check("certify", &issue, "out/transcript.jsonl", "the transcript");
+    check("run", &[], "proofmark.toml", "the manifest");
+    check("run", &["--known-failures", "known.txt"], "known.txt", "the list of known failures");
+    check("run", &["--record", "parts/1.jsonl"], "parts/1.jsonl", "the record");
+    let merge = ["merge", "parts", "--contract", "sage.errors", "--report", "tap=parts/1.jsonl"];
+    let said = proofmark_in(folder.path(), &merge, &[]);
+    assert!(said.err.contains("it is a part of this run"), "{}", said.err);
+    assert_eq!(names(folder.path()), before);
+    // A folder that is not there yet is made, as it is for a record.
+    assert_eq!(run("run", &["--report", "json=new/deep/a.json"]).code, Some(0));
+    assert!(at("new/deep/a.json").exists());
+}
+
 /// The folder vanishes while the subject runs: what was found out is lost, and that is told.
 #[test]
 fn a_report_that_is_lost_at_the_end_determines_nothing() {
@@ -160,6 +202,24 @@ fn stdout_takes_other_formats() {
     let junit = proofmark_in(folder.path(), &few(&["--format", "junit"], REFERENCE), &[]);
     assert_eq!(junit.code, Some(0));
     roxmltree::Document::parse(&junit.out).unwrap();
+}
+
+/// A run of which nothing came leaves a trace where people look.
+#[test]
+fn github_is_told_why_there_is_no_verdict() {
+    let folder = TempDir::new().unwrap();
+    let on = [("GITHUB_ACTIONS", "true")];
+    let said = proofmark_in(folder.path(), &["run", "--case", "no/such", "reference"], &on);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("::error title=proofmark could not tell::no case matches"),
+        "{}",
+        said.err
+    );
+    let on = [("GITHUB_ACTIONS", "true"), ("GITHUB_STEP_SUMMARY", ".")];
+    let said = proofmark_in(folder.path(), &few(&[], REFERENCE), &on);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
+    assert!(said.err.contains("it is what `GITHUB_STEP_SUMMARY` names"), "{}", said.err);
 }
 
 #[test]

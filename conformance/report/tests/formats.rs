@@ -437,3 +437,18 @@ fn colours_have_contrast_in_light_in_dark_and_on_paper() {
         }
     }
 }
+
+/// Who runs one shard of several, or a few cases, has not been refused anything.
+#[test]
+fn a_part_that_passes_is_not_called_a_refusal() {
+    let mut outcome = flawless();
+    outcome.results.truncate(1);
+    let told = |aim| {
+        reported(&outcome, aim, |report| {
+            format!("{}{}", markdown::summary(report), html::page(report))
+        })
+    };
+    assert!(told(Aim::Run).contains("not judged: a part of its cases"));
+    assert!(!told(Aim::Run).contains("not certified"), "{}", told(Aim::Run));
+    assert!(told(Aim::Certify).contains("❌ not certified"));
+}
