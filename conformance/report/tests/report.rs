@@ -203,7 +203,7 @@ fn the_last_word_names_what_is_certified() {
     let word = |outcome: &RunOutcome| {
         plain(|out| summary::write_verdict(out, &suite, outcome, &outcome.judge(&suite)))
     };
-    assert_eq!(word(&outcome).trim(), "not certified: demo");
+    assert_eq!(word(&outcome).trim(), "not certified: demo\nbroken: DEMO-002");
     outcome.faults.clear();
     outcome.results.iter_mut().for_each(|result| result.verdict = Verdict::Passed);
     assert_eq!(word(&outcome).trim(), "certified: demo");
