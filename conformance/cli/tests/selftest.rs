@@ -1,4 +1,4 @@
-//! The proofs of `proofmark selftest` can fail. That they do not is for CI to see, in a release build.
+//! The proofs of `proofmark selftest` can fail. That they do not is for CI to see.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
