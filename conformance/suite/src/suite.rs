@@ -8,7 +8,7 @@ use crate::law;
 use crate::ledger::{self, Contract, Requirement};
 use crate::load::source::SuiteFiles;
 use crate::load::{fixture, lint};
-use crate::problem::Problem;
+use crate::problem::{Problem, told_once};
 
 /// Contracts in id order, cases in name order.
 #[derive(Debug)]
@@ -83,10 +83,7 @@ impl Suite {
             let next = next.map(|case| case.at.line).filter(|line| *line > problem.at.line).min();
             problem.locate(text.map_or("", |(_, text)| text), next.unwrap_or(usize::MAX));
         }
-        problems.sort();
-        // A step of an outline or a background is read once for each scenario that it is part of.
-        problems.dedup();
-        Err(problems)
+        Err(told_once(problems))
     }
 
     pub fn contract(&self, id: &str) -> Option<&Contract> {

@@ -56,14 +56,17 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
     for told in read.scenarios.iter().filter(|told| !spoilt.contains(&told.title)) {
         match reader.case(told) {
             Ok(mut case) => {
-                if told.of_outline {
+                if told.rows.is_some() {
                     let row = rows.entry(case.name.clone()).or_default();
                     *row += 1;
                     case.name = format!("{}/{row}", case.name);
                 }
                 cases.push(case);
             }
-            Err(mut faults) => problems.append(&mut faults),
+            Err(faults) => problems.extend(faults.into_iter().map(|fault| match told.rows {
+                Some(rows) if fault.at.line != told.at.line => fault.of_row(told.at.line, rows),
+                _ => fault,
+            })),
         }
     }
     if cases.is_empty() && problems.is_empty() {
@@ -133,6 +136,16 @@ impl Reader<'_> {
             ));
         }
         let origin = Origin::parse(
+        for prefix in ["id:", "origin:"] {
+            let said = || told.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
+            for tag in said().skip(1) {
+                let message = format!(
+                    "`@{}` is the second `@{prefix}` of one scenario, and only one could count; drop one",
+                    tag.name
+                );
+                problems.push(Problem::new(self.file, told.at.line, message).inside(tag.at));
+            }
+        }
             &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
         )
         .unwrap_or_else(|message| {
@@ -177,7 +190,11 @@ impl Reader<'_> {
                 Ok(Some((run, _, _, context))) => {
                     // Steps only write down what they say, so none of them ever waits.
                     let _done = run(world, context).now_or_never();
+                    let faults = world.faults().len();
                     return *kind;
+                    if !world.below_is_read(step, faults) {
+                        world.fault(self.takes_nothing_below(step, *kind));
+                    }
                 }
                 Ok(None) => {}
                 Err(_) => {
@@ -195,6 +212,33 @@ impl Reader<'_> {
 }
 
 /// What a step may be, the likeliest first. `And` and `But` are like the step before them; `*` may be anything.
+impl Reader<'_> {
+    /// What stands below a step that reads nothing there would be lost.
+    fn takes_nothing_below(&self, step: &Step, kind: StepType) -> String {
+        if step.table.is_some() {
+            return "this step takes no table; drop it, or write a step that takes one, such as `these calls are made together:`".to_owned();
+        }
+        let before_value = |mark: &str| step.text.split_once(mark).map_or("", |(before, _)| before);
+        let without_last = step.text.rsplit_once(' ').map_or("", |(before, _)| before);
+        let longer = [
+            format!("{} with:", step.text),
+            format!("{} and:", step.text),
+            format!("{without_last}:"),
+            format!("{}:", before_value(" \"")),
+        ];
+        let is_step = |text: &String| {
+            matches!(self.steps.find(&as_cucumber(text, "", kind, None, None)), Ok(Some(_)))
+        };
+        match longer.iter().find(|text| is_step(text)) {
+            Some(text) => format!(
+                "this step takes no doc string; the one that does is `{} {text}`",
+                self.keywords.word(kind)
+            ),
+            None => "this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)".to_owned(),
+        }
+    }
+}
+
 fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     match (step.kinds.as_slice(), before) {
         ([], Some(before)) if step.keyword != "* " => vec![before],

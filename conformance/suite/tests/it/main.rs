@@ -8,6 +8,7 @@ mod load_feature;
 mod load_fixture;
 mod load_ledger;
 mod matcher;
+mod lost_in_silence;
 mod matcher_laws;
 mod schemas;
 mod select;
