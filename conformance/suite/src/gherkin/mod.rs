@@ -17,6 +17,7 @@ mod outline;
 mod parse;
 mod tools_steps;
 pub mod vocabulary;
+mod wording;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -135,7 +136,6 @@ impl Reader<'_> {
                 "the scenario has no id; write a tag such as `@id:story/first-memory` above it",
             ));
         }
-        let origin = Origin::parse(
         for prefix in ["id:", "origin:"] {
             let said = || told.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
             for tag in said().skip(1) {
@@ -146,6 +146,7 @@ impl Reader<'_> {
                 problems.push(Problem::new(self.file, told.at.line, message).inside(tag.at));
             }
         }
+        let origin = Origin::parse(
             &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
         )
         .unwrap_or_else(|message| {
@@ -189,12 +190,12 @@ impl Reader<'_> {
             match self.steps.find(&played) {
                 Ok(Some((run, _, _, context))) => {
                     // Steps only write down what they say, so none of them ever waits.
-                    let _done = run(world, context).now_or_never();
                     let faults = world.faults().len();
-                    return *kind;
+                    let _done = run(world, context).now_or_never();
                     if !world.below_is_read(step, faults) {
                         world.fault(self.takes_nothing_below(step, *kind));
                     }
+                    return *kind;
                 }
                 Ok(None) => {}
                 Err(_) => {
@@ -206,12 +207,11 @@ impl Reader<'_> {
                 }
             }
         }
-        world.fault(no_such_step(&step.text, self.keywords));
+        world.fault(no_such_step(&step.text, kinds[0], self.keywords));
         kinds[0]
     }
 }
 
-/// What a step may be, the likeliest first. `And` and `But` are like the step before them; `*` may be anything.
 impl Reader<'_> {
     /// What stands below a step that reads nothing there would be lost.
     fn takes_nothing_below(&self, step: &Step, kind: StepType) -> String {
@@ -239,6 +239,7 @@ impl Reader<'_> {
     }
 }
 
+/// What a step may be, the likeliest first. `And` and `But` are like the step before them; `*` may be anything.
 fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     match (step.kinds.as_slice(), before) {
         ([], Some(before)) if step.keyword != "* " => vec![before],
@@ -250,8 +251,13 @@ fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     }
 }
 
-fn no_such_step(text: &str, words: &Keywords) -> String {
-    match vocabulary::like(text).first() {
+fn no_such_step(text: &str, kind: StepType, words: &Keywords) -> String {
+    let keyword = match kind {
+        StepType::Given => "Given",
+        StepType::When => "When",
+        StepType::Then => "Then",
+    };
+    match vocabulary::like(&format!("{keyword} {text}")).first() {
         Some(step) => {
             let example = words.example(step.example);
             format!("no step says `{text}`; the nearest is `{example}`")
