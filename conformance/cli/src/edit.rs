@@ -17,24 +17,27 @@ pub(crate) struct Draft {
     /// As they are on disk.
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
+    /// What is there and could not be read.
+    unread: Vec<Problem>,
 }
 
 impl Draft {
     /// The suite of a folder; one that holds none yet is an empty suite.
     pub(crate) fn of(folder: &Path) -> Result<Self, Failed> {
         let files = match SuiteFiles::in_folder(folder) {
-            Ok(files) => {
-                files.iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
-            }
-            Err(SourceError::Empty { .. }) => BTreeMap::new(),
+            Ok(files) => files,
+            Err(SourceError::Empty { .. }) => SuiteFiles::default(),
             Err(SourceError::Unreadable { fault, .. })
                 if fault.kind() == io::ErrorKind::NotFound && !folder.exists() =>
             {
-                BTreeMap::new()
+                SuiteFiles::default()
             }
             Err(fault) => return Err(fault.into()),
         };
-        Ok(Self { folder: folder.to_owned(), before: files.clone(), after: files })
+        let unread = files.problems().to_vec();
+        let files: BTreeMap<String, String> =
+            files.iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+        Ok(Self { folder: folder.to_owned(), before: files.clone(), after: files, unread })
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
@@ -71,7 +74,7 @@ impl Draft {
     }
 
     pub(crate) fn load(&self) -> Result<Suite, Vec<Problem>> {
-        load(&self.after)
+        load(&self.after, &self.unread)
     }
 
     /// Where a file of the suite is for the user.
@@ -90,7 +93,7 @@ impl Draft {
     /// Whether the changes would leave a problem: one in a file that they touch, or one anywhere that was not there before.
     pub(crate) fn check(&self) -> Result<(), Failed> {
         let Err(problems) = self.load() else { return Ok(()) };
-        let before = load(&self.before).err().unwrap_or_default();
+        let before = load(&self.before, &self.unread).err().unwrap_or_default();
         // Lines move when something is written above them.
         let was_there = |problem: &Problem| {
             before
@@ -124,9 +127,9 @@ impl Draft {
     }
 }
 
-fn load(files: &BTreeMap<String, String>) -> Result<Suite, Vec<Problem>> {
+fn load(files: &BTreeMap<String, String>, unread: &[Problem]) -> Result<Suite, Vec<Problem>> {
     let pairs = files.iter().map(|(path, text)| (path.clone(), text.clone()));
-    Suite::load(&SuiteFiles::from_pairs(pairs))
+    Suite::load(&SuiteFiles::from_pairs(pairs).with_problems(unread.to_vec()))
 }
 
 fn not_saved(path: &Path) -> impl Fn(io::Error) -> Failed {
