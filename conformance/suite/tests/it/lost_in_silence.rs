@@ -178,3 +178,35 @@ fn a_fault_of_one_row_names_it() {
         )
     );
 }
+
+const RETURNS: &str = "\"returns\": null";
+const BLESS: &str = "write `\"returns\": {\"$bless\": true}`";
+
+#[rstest]
+#[case::not_true(
+    r#""returns": {"$bless": false}"#,
+    &format!("`$bless` takes true, not false; {BLESS} or what the call returns")
+)]
+#[case::inside(
+    r#""returns": {"a": [{"$bless": true}]}"#,
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+)]
+#[case::of_a_failure(
+    r#""fails": {"$bless": true}"#,
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+)]
+fn a_golden_waits_in_one_form(#[case] expected: &str, #[case] problem: &str) {
+    let told = problems(changed(FIXTURE, RETURNS, expected));
+    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: {problem}"));
+}
+
+#[test]
+fn a_fixture_is_made_of_objects() {
+    let told = problems(with(FIXTURE, "[]"));
+    let problem =
+        "a fixture must be a JSON object with the members `contract`, `topic` and `cases`";
+    assert_eq!(told, format!("{FIXTURE}:1: {problem}"));
+    let step = r#"{ "call": "demo.read", "args": {}, "returns": null }"#;
+    let told = problems(changed(FIXTURE, step, "[]"));
+    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: a step must be an object, not []"));
+}
