@@ -374,6 +374,26 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
     assert_eq!(folder.ledger(), ledger);
 }
 
+#[test]
+fn what_a_pin_makes_of_a_loose_source_is_told() {
+    let folder = Folder::new();
+    let fixture =
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : true }"#, "1");
+    fs::write(&folder.file, fixture).unwrap();
+    let other = TempDir::new().unwrap();
+    let path = text(other.path(), &format!("{TEXT}## Telling\n- again\n"));
+    let (out, _) = says(&folder.run(&["trace", "--pin", "--text", &path], &[], ""), 0);
+    let told: Vec<&str> = out.lines().take(2).collect();
+    assert_eq!(
+        told,
+        [
+            "UTILS-001: no heading is called `Rules, all of them`; pinned `Rules`",
+            "UTILS-002: `Telling` may be any of the headings on lines 8, 14; pinned the one on line 8; name the heading above it as well to mean another",
+        ],
+        "{out}"
+    );
+}
+
 /// A suite with one case, its text pinned; what is certified there is as `returns` says.
 fn certified(returns: &str, code: i32) -> (Folder, TempDir) {
     let folder = Folder::new();
