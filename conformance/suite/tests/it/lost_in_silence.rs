@@ -210,3 +210,9 @@ fn a_fixture_is_made_of_objects() {
     let told = problems(changed(FIXTURE, step, "[]"));
     assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: a step must be an object, not []"));
 }
+
+#[test]
+fn a_narrative_waits_for_no_golden() {
+    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
+    told("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
+}
