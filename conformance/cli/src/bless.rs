@@ -11,6 +11,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::PathBuf;
 
 use proofmark_report::text::{visible, visible_line};
+use proofmark_suite::Suite;
 use proofmark_suite::case::{Case, CaseKind, Origin};
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::select::Selection;
@@ -57,7 +58,9 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     // What waits for a golden is given one that nothing answers, so that the suite can be run.
     let waiting = span::fill_waiting(&mut draft);
     let mut blessed = BTreeSet::new();
-    let job = Job { args, command: &command, cancel: &cancel, waiting: &waiting };
+    let guarded = guarded(&draft.load().map_err(Failed::BrokenSuite)?, &args.case);
+    let job =
+        Job { args, command: &command, cancel: &cancel, waiting: &waiting, guarded: &guarded };
     let mut rounds = 0;
     while let Some(steps) = job.round(&mut draft, &mut blessed)? {
         rounds += 1;
@@ -90,6 +93,14 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     Ok(Exit::Holds)
 }
 
+/// Cases whose values come from a contract's text or from an oracle, and that nobody names letter by letter.
+fn guarded(suite: &Suite, asked: &[String]) -> BTreeSet<String> {
+    let is_named =
+        |case: &Case| asked.iter().any(|asked| *asked == case.name || asked == case.id());
+    let is_guarded = |case: &&Case| case.origin != Origin::Reference && !is_named(case);
+    suite.cases.iter().filter(is_guarded).map(|case| case.name.clone()).collect()
+}
+
 fn refused(told: &str) -> Failed {
     Failed::Usage(format!("not blessed: {}", visible_line(told)))
 }
@@ -97,11 +108,16 @@ fn refused(told: &str) -> Failed {
 /// Each round settles how a step of every case ends, or, where that is settled, the lists beside it.
 const ROUNDS_OF_A_STEP: usize = 2;
 
+/// So many characters of a value are shown.
+const MOST_SHOWN: usize = 200;
+
 struct Job<'a> {
     args: &'a BlessArgs,
     command: &'a SubjectCommand,
     cancel: &'a Cancel,
     waiting: &'a span::Waiting,
+    /// Of these, only what waits may be written.
+    guarded: &'a BTreeSet<String>,
 }
 
 impl Job<'_> {
@@ -117,7 +133,7 @@ impl Job<'_> {
         let cases: Vec<&Case> = selected
             .into_iter()
             .filter(|case| matches!(case.kind, CaseKind::Fixture))
-            .filter(|case| self.may_be_blessed(case, blessed))
+            .filter(|case| self.may_be_blessed(case))
             .collect();
         if cases.is_empty() {
             return Err(refused(
@@ -148,15 +164,40 @@ impl Job<'_> {
         Ok(longest)
     }
 
-    /// Whether a case's values may be overwritten: a contract's truth only when somebody names the case.
-    fn may_be_blessed(&self, case: &Case, blessed: &BTreeSet<String>) -> bool {
-        case.origin == Origin::Reference || blessed.contains(&case.name) || self.is_asked_for(case)
+    /// Whether something of a case may be written: of a contract's truth only what waits, unless somebody names the case.
+    fn may_be_blessed(&self, case: &Case) -> bool {
+        !self.guarded.contains(&case.name) || self.waiting.has(&case.name)
     }
 
     /// It waits for a golden, or is named letter by letter.
     fn is_asked_for(&self, case: &Case) -> bool {
         self.waiting.has(&case.name)
             || self.args.case.iter().any(|asked| *asked == case.name || asked == case.id())
+    }
+
+    /// A contract's or an oracle's own values stay as they are.
+    fn check_guarded(
+        &self,
+        case: &Case,
+        index: usize,
+        change: &span::Change,
+    ) -> Result<(), Failed> {
+        let Some((old, new)) = change.overwrites() else { return Ok(()) };
+        if !self.guarded.contains(&case.name) {
+            return Ok(());
+        }
+        let short = |text: &str| match text.char_indices().nth(MOST_SHOWN) {
+            Some((end, _)) => format!("`{}…`", &text[..end]),
+            None if text.is_empty() => "nothing".to_owned(),
+            None => format!("`{text}`"),
+        };
+        let (old, new) = (short(old), short(new));
+        Err(refused(&format!(
+            "step {} of `{}` says {old}, which comes from the contract's text or an oracle, and the subject would have {new} there; only what waits as `$bless` is filled in, unless `--case {}` names the case",
+            index + 1,
+            case.name,
+            case.name,
+        )))
     }
 
     /// What must change in the case's file for its first difference to be none.
@@ -190,9 +231,11 @@ impl Job<'_> {
         if expectations.is_empty() {
             return Err(no_golden(&failure.told));
         }
-        span::change(case, index, expectations, draft).map(Some).map_err(|told| {
+        let change = span::change(case, index, expectations, draft).map_err(|told| {
             refused(&format!("`{}`: {told}; write this expectation by hand", case.name))
-        })
+        })?;
+        self.check_guarded(case, index, &change)?;
+        Ok(Some(change))
     }
 }
 

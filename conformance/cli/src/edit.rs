@@ -17,24 +17,27 @@ pub(crate) struct Draft {
     /// As they are on disk.
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
+    /// What is there and could not be read.
+    unread: Vec<Problem>,
 }
 
 impl Draft {
     /// The suite of a folder; one that holds none yet is an empty suite.
     pub(crate) fn of(folder: &Path) -> Result<Self, Failed> {
         let files = match SuiteFiles::in_folder(folder) {
-            Ok(files) => {
-                files.iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect()
-            }
-            Err(SourceError::Empty { .. }) => BTreeMap::new(),
+            Ok(files) => files,
+            Err(SourceError::Empty { .. }) => SuiteFiles::default(),
             Err(SourceError::Unreadable { fault, .. })
                 if fault.kind() == io::ErrorKind::NotFound && !folder.exists() =>
             {
-                BTreeMap::new()
+                SuiteFiles::default()
             }
             Err(fault) => return Err(fault.into()),
         };
-        Ok(Self { folder: folder.to_owned(), before: files.clone(), after: files })
+        let unread = files.problems().to_vec();
+        let files: BTreeMap<String, String> =
+            files.iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+        Ok(Self { folder: folder.to_owned(), before: files.clone(), after: files, unread })
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
@@ -55,6 +58,10 @@ impl Draft {
     }
 
     pub(crate) fn put(&mut self, path: &str, text: String) {
+        let text = match self.before.get(path) {
+            Some(before) => with_line_ends_of(before, text),
+            None => text,
+        };
         self.after.insert(path.to_owned(), text);
     }
 
@@ -71,7 +78,7 @@ impl Draft {
     }
 
     pub(crate) fn load(&self) -> Result<Suite, Vec<Problem>> {
-        load(&self.after)
+        load(&self.after, &self.unread)
     }
 
     /// Where a file of the suite is for the user.
@@ -87,10 +94,11 @@ impl Draft {
         })
     }
 
-    /// Whether the changes would leave a problem: one in a file that they touch, or one anywhere that was not there before.
+    /// Whether the changes would leave a problem: one in a file that they touch, or one anywhere that was not there before. That
+    /// a requirement had no case is none of them: cases come one after the other.
     pub(crate) fn check(&self) -> Result<(), Failed> {
         let Err(problems) = self.load() else { return Ok(()) };
-        let before = load(&self.before).err().unwrap_or_default();
+        let before = load(&self.before, &self.unread).err().unwrap_or_default();
         // Lines move when something is written above them.
         let was_there = |problem: &Problem| {
             before
@@ -98,7 +106,9 @@ impl Draft {
                 .any(|one| one.at.file == problem.at.file && one.message == problem.message)
         };
         let touched = |problem: &Problem| self.changed().any(|(path, ..)| path == problem.at.file);
-        let ours = |problem: &Problem| touched(problem) || !was_there(problem);
+        let ours = |problem: &Problem| {
+            !was_there(problem) || (touched(problem) && !problem.is_missing_case())
+        };
         let found: Vec<Problem> = problems.into_iter().filter(ours).collect();
         if found.is_empty() { Ok(()) } else { Err(Failed::BrokenSuite(found)) }
     }
@@ -112,26 +122,26 @@ impl Draft {
             // What a link leads to is changed, and the link stays.
             let path = fs::canonicalize(&path).unwrap_or(path);
             let prepared = prepare(&path, before, after);
-            ready.push((prepared.map_err(not_saved(&path))?, path, before.is_none()));
+            ready.push((prepared.map_err(not_written(&path))?, path, before.is_none()));
         }
         let mut written: Vec<String> = Vec::new();
         for (file, path, is_new) in ready {
             let kept = if is_new { file.persist_noclobber(&path) } else { file.persist(&path) };
-            kept.map_err(|fault| not_saved(&path)(halfway(fault.error, &written)))?;
+            kept.map_err(|fault| not_written(&path)(halfway(fault.error, &written)))?;
             written.push(format!("`{}`", path.display()));
         }
         Ok(())
     }
 }
 
-fn load(files: &BTreeMap<String, String>) -> Result<Suite, Vec<Problem>> {
+fn load(files: &BTreeMap<String, String>, unread: &[Problem]) -> Result<Suite, Vec<Problem>> {
     let pairs = files.iter().map(|(path, text)| (path.clone(), text.clone()));
-    Suite::load(&SuiteFiles::from_pairs(pairs))
+    Suite::load(&SuiteFiles::from_pairs(pairs).with_problems(unread.to_vec()))
 }
 
-fn not_saved(path: &Path) -> impl Fn(io::Error) -> Failed {
+fn not_written(path: &Path) -> impl Fn(io::Error) -> Failed {
     let path = path.to_owned();
-    move |fault| Failed::NotSaved { path: path.clone(), fault }
+    move |fault| Failed::NotWritten { path: path.clone(), fault }
 }
 
 fn halfway(fault: io::Error, written: &[String]) -> io::Error {
@@ -139,6 +149,15 @@ fn halfway(fault: io::Error, written: &[String]) -> io::Error {
         return fault;
     }
     io::Error::new(fault.kind(), format!("{fault}; already written: {}", written.join(", ")))
+}
+
+/// What is put into a file whose lines all end in CR and LF ends so, too.
+fn with_line_ends_of(before: &str, text: String) -> String {
+    let ends = before.matches('\n').count();
+    if ends == 0 || before.matches("\r\n").count() < ends {
+        return text;
+    }
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
 /// The new text beside the file, so that a reader sees the old one or the new one and nothing between.

@@ -99,7 +99,7 @@ fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
 
 /// Writes nothing where something is: what is there already is found out first.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
-    let not_made = |path: &Path, fault| Failed::NotSaved { path: path.to_owned(), fault };
+    let not_made = |path: &Path, fault| Failed::NotWritten { path: path.to_owned(), fault };
     for (path, _) in files {
         let path = folder.join(path);
         if path.symlink_metadata().is_ok() {
@@ -118,6 +118,17 @@ pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
             .map_err(|fault| not_made(&path, fault))?;
     }
     Ok(())
+}
+
+/// A function for an operation: another for each, and none that is a word of Python or of the template.
+fn python_name(operation: &str) -> String {
+    // An operation has a dot in it and no underscore, and no word of Python has an underscore inside.
+    let name = operation.replace('-', "__").replace('.', "_");
+    match name.as_str() {
+        "not_implemented" => format!("{name}_"),
+        _ if name.starts_with(|letter: char| letter.is_ascii_digit()) => format!("_{name}"),
+        _ => name,
+    }
 }
 
 struct Template<'a> {
@@ -191,11 +202,10 @@ impl Template<'_> {
     }
 
     fn python(&self) -> String {
-        let function = |operation: &str| operation.replace(['.', '-'], "_");
         self.listed(
             |heading| format!("\n# {heading}\n"),
             |operation| {
-                format!("\n\n@adapter.operation(\"{operation}\")\ndef {}(session: Session, args: dict[str, Any]) -> Any:\n    return not_implemented()\n", function(operation))
+                format!("\n\n@adapter.operation(\"{operation}\")\ndef {}(session: Session, args: dict[str, Any]) -> Any:\n    return not_implemented()\n", python_name(operation))
             },
         )
     }
@@ -211,5 +221,23 @@ impl Template<'_> {
             |operation| format!("        .on(\"{operation}\", not_implemented)\n"),
         );
         claims + &operations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_in_python_are_distinct_and_legal() {
+        for (operation, name) in [
+            ("wire.break", "wire_break"),
+            ("a.b-c", "a_b__c"),
+            ("a-b.c", "a__b_c"),
+            ("2nd.try", "_2nd_try"),
+            ("not.implemented", "not_implemented_"),
+        ] {
+            assert_eq!(python_name(operation), name);
+        }
     }
 }

@@ -31,11 +31,12 @@ pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed>
         (Format::Human, Ok(suite)) => {
             let requirements: usize =
                 suite.contracts.iter().map(|contract| contract.requirements.len()).sum();
-            let (contracts, cases) = (suite.contracts.len(), suite.cases.len());
-            writeln!(
-                out,
-                "{contracts} contracts, {requirements} requirements, {cases} cases: no problem"
-            )
+            let counted = [
+                counted(suite.contracts.len(), "contract"),
+                counted(requirements, "requirement"),
+                counted(suite.cases.len(), "case"),
+            ];
+            writeln!(out, "{}: no problem", counted.join(", "))
         }
         (Format::Human, Err(problems)) => write_problems(problems, &files, out),
     };
@@ -64,8 +65,12 @@ fn write_problems(problems: &[Problem], files: &SuiteFiles, out: &mut dyn Write)
         let text = files.iter().find(|(path, _)| *path == problem.at.file).map(|(_, text)| text);
         writeln!(out, "{}\n", shown(problem, text.unwrap_or_default()))?;
     }
-    let s = if problems.len() == 1 { "" } else { "s" };
-    writeln!(out, "{} problem{s}", problems.len())
+    writeln!(out, "{}", counted(problems.len(), "problem"))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
 }
 
 fn shown(problem: &Problem, text: &str) -> String {

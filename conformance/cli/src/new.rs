@@ -123,6 +123,14 @@ fn case(args: &CaseArgs, file: impl Fn(&NewCase<'_>) -> (String, String)) -> Res
             args.name
         )));
     }
+    // What is longer no file system takes, with the ending.
+    const LONGEST: usize = 100;
+    if args.name.len() > LONGEST {
+        return Err(Failed::Usage(format!(
+            "a name of {} characters is too long for a file; write at most {LONGEST}",
+            args.name.len()
+        )));
+    }
     let mut draft = Draft::of(&args.suite)?;
     let mut ledger = Ledger::open(&draft, &args.contract)?;
     if ledger.requirements()?.is_empty() {

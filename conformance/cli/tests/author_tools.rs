@@ -53,6 +53,7 @@ fn every_step_is_listed_once_and_under_its_contract() {
 
 #[rstest]
 #[case::a_slip(&["When \"x\" is caled"], "  When \"utils.clock.now\" is called\n")]
+#[case::a_failure(&["Then an error EIO is raised"], "  Then it fails with EVALIDATION\n")]
 #[case::some_words(&["secret", "value"], "  Given the secret \"API_KEY\" is \"s3cret\"\n")]
 fn the_nearest_step_comes_first(#[case] words: &[&str], #[case] first: &str) {
     let args: Vec<&str> = ["steps"].iter().chain(words).copied().collect();
@@ -135,9 +136,9 @@ fn what_new_writes_lints_clean_at_every_step() {
     let (out, _) = says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
     let made = suite.join("fixtures/my.notes/requirements.toml");
     assert_eq!(out, format!("wrote {}\n", made.display()), "a path that can be opened");
-    clean("1 contracts, 1 requirements, 0 cases");
+    clean("1 contract, 1 requirement, 0 cases");
     says(&proofmark(&suite, &["new", "feature", "my.notes", "story"]), 0);
-    clean("1 contracts, 1 requirements, 1 cases");
+    clean("1 contract, 1 requirement, 1 case");
     let ledger = suite.join("fixtures/my.notes/requirements.toml");
     let text = fs::read_to_string(&ledger).unwrap();
     assert!(!text.contains("excluded"), "{text}");
@@ -158,11 +159,13 @@ fn what_new_writes_lints_clean_at_every_step() {
     says(&proofmark(&suite, &["new", "fixture", "my.notes", "two"]), 0);
     let fixture = fs::read_to_string(suite.join("fixtures/my.notes/two.json")).unwrap();
     assert!(fixture.contains("\"NOTES-008\""), "the one without a case: {fixture}");
-    clean("1 contracts, 2 requirements, 2 cases");
+    clean("1 contract, 2 requirements, 2 cases");
     says(&proofmark(&suite, &["new", "requirement", "my.notes"]), 0);
     assert!(fs::read_to_string(&ledger).unwrap().contains("id = \"NOTES-009\""));
-    clean("1 contracts, 3 requirements, 2 cases");
+    clean("1 contract, 3 requirements, 2 cases");
 }
+
+const TOO_LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
 #[rstest]
 #[case::there_already(&["fixture", "my.notes", "notes"], "is there already, and stays as it is")]
@@ -170,6 +173,7 @@ fn what_new_writes_lints_clean_at_every_step() {
 #[case::spaces(&["requirement", "my notes"], "`my notes` is no id of a contract")]
 #[case::capitals(&["feature", "my.notes", "Story"], "`Story` is no name for a file of cases")]
 #[case::folder(&["feature", "my.notes", "a/b"], "`a/b` is no name for a file of cases")]
+#[case::long(&["feature", "my.notes", TOO_LONG], "a name of 101 characters is too long for a file; write at most 100")]
 #[case::requirement(&["fixture", "my.notes", "b", "--shows", "NOTES-01"], "`NOTES-01` is no requirement of my.notes (did you mean `NOTES-001`?)")]
 #[case::operation(&["fixture", "my.notes", "b", "--call", "notes.x"], "`notes.x` is no operation of my.notes")]
 fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
@@ -192,6 +196,24 @@ fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
     let (out, err) = says(&proofmark(folder.path(), &args), 2);
     assert!(out.is_empty() && err.contains(told), "{out}{err}");
     assert_eq!(listing(), before);
+}
+
+/// Two promises are written before their cases, with an editor that ends lines as Windows does.
+#[test]
+fn a_promise_is_added_while_others_have_no_case_yet() {
+    let folder = TempDir::new().unwrap();
+    says(&proofmark(folder.path(), &["new", "requirement", "my.notes"]), 0);
+    let path = folder.path().join("fixtures/my.notes/requirements.toml");
+    let text = fs::read_to_string(&path).unwrap().replace("excluded = \"no case yet\"\n", "");
+    let windows = text.replace('\n', "\r\n");
+    fs::write(&path, &windows).unwrap();
+    says(&proofmark(folder.path(), &["new", "requirement", "my.notes"]), 0);
+    let made = fs::read_to_string(&path).unwrap();
+    assert!(made.starts_with(&windows) && made.contains("NOTES-002"), "{made:?}");
+    assert_eq!(made.matches('\n').count(), made.matches("\r\n").count(), "{made:?}");
+    // Anything else that is wrong with the ledger is still told.
+    fs::write(&path, windows.replace("NOTES-001", "NOTES-1")).unwrap();
+    says(&proofmark(folder.path(), &["new", "requirement", "my.notes"]), 2);
 }
 
 #[test]

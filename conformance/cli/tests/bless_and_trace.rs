@@ -47,7 +47,7 @@ const FIXTURE: &str = r#"{
         { "call": "utils.canonicalJSONStringify", "args": { "json": "[" }, "returns": {"$bless": true} },
         { "together": [
           { "call": "utils.sha256", "args": { "text": "" }, "returns": {"$any": "string"} },
-          { "call": "utils.sha256", "args": { "text": "" }, "returns": { "$bless" : 1 } }
+          { "call": "utils.sha256", "args": { "text": "" }, "returns": { "$bless" : true } }
         ] }
       ]
     },
@@ -115,7 +115,7 @@ fn what_waits_is_blessed_and_nothing_else_moves() {
     let waits = |old: &str| FIXTURE.replacen("\"contract\",\n      \"steps\"", old, 1);
     let expected = waits("\"reference\",\n      \"steps\"")
         .replace(r#""returns":   {"$bless": true}"#, &format!(r#""returns":   "{OF_A}""#))
-        .replace(r#"{ "$bless" : 1 }"#, &format!("\"{OF_NOTHING}\""));
+        .replace(r#"{ "$bless" : true }"#, &format!("\"{OF_NOTHING}\""));
     // The failure's own properties are the reference's; all around it is as it was.
     let (before, after) = expected.split_once(r#""returns": {"$bless": true}"#).unwrap();
     assert!(text.starts_with(before) && text.ends_with(after), "{text}");
@@ -146,6 +146,48 @@ fn what_was_not_asked_for_goes_on_waiting_and_a_contract_s_truth_stays() {
     let of_b = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
     assert_eq!(made["cases"][1]["steps"][0]["returns"], of_b);
     assert_eq!(made["cases"][1]["origin"], "reference");
+}
+
+/// Beside what waits, the case says something else than the subject.
+#[rstest]
+#[case::a_contract_s(
+    "contract",
+    r#""returns": {"$any": "string"}"#,
+    r#""returns": "what the text says""#
+)]
+#[case::an_oracle_s(
+    "oracle: RFC 6234",
+    r#""returns": {"$any": "string"}"#,
+    r#""returns": "what the text says""#
+)]
+fn only_what_waits_is_filled_in_unless_the_case_is_named(
+    #[case] origin: &str,
+    #[case] old: &str,
+    #[case] new: &str,
+) {
+    let folder = Folder::new();
+    let fixture =
+        FIXTURE.replace(old, new).replacen("\"contract\",\n", &format!("\"{origin}\",\n"), 1);
+    fs::write(&folder.file, &fixture).unwrap();
+    let bless = |case: &str| folder.run(&["bless", "--yes", "--case", case], &["reference"], "");
+    let (_, err) = says(&bless("some/wait?"), 2);
+    let told = format!(
+        "step 3 of `sage.utils/some/waits` says `{new}`, which comes from the contract's text or an oracle, and the subject would have `\"returns\": \"{OF_NOTHING}\"` there"
+    );
+    assert!(err.contains(&told), "{err}");
+    assert_eq!(folder.text(), fixture);
+    says(&bless("some/waits"), 0);
+    assert!(!folder.text().contains("what the text says"));
+}
+
+#[test]
+fn false_is_never_blessed() {
+    let folder = Folder::new();
+    let fixture = FIXTURE.replace(r#"{"$bless": true}"#, r#"{"$bless": false}"#);
+    fs::write(&folder.file, &fixture).unwrap();
+    let (_, err) = says(&folder.run(&["bless", "--yes"], &["reference"], ""), 2);
+    assert!(err.contains("`$bless` takes true, not false"), "{err}");
+    assert_eq!(folder.text(), fixture);
 }
 
 const UNHELPFUL: &str = r#"
@@ -248,7 +290,7 @@ fn what_nothing_checks_is_told() {
     let folder = Folder::new();
     fs::write(
         &folder.file,
-        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : 1 }"#, "1"),
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : true }"#, "1"),
     )
     .unwrap();
     let (out, _) = says(&folder.run(&["trace", "--format", "json"], &[], ""), 0);
@@ -275,7 +317,7 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
     let folder = Folder::new();
     fs::write(
         &folder.file,
-        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : 1 }"#, "1"),
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : true }"#, "1"),
     )
     .unwrap();
     let other = TempDir::new().unwrap();
@@ -330,6 +372,26 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
         "{err}"
     );
     assert_eq!(folder.ledger(), ledger);
+}
+
+#[test]
+fn what_a_pin_makes_of_a_loose_source_is_told() {
+    let folder = Folder::new();
+    let fixture =
+        FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : true }"#, "1");
+    fs::write(&folder.file, fixture).unwrap();
+    let other = TempDir::new().unwrap();
+    let path = text(other.path(), &format!("{TEXT}## Telling\n- again\n"));
+    let (out, _) = says(&folder.run(&["trace", "--pin", "--text", &path], &[], ""), 0);
+    let told: Vec<&str> = out.lines().take(2).collect();
+    assert_eq!(
+        told,
+        [
+            "UTILS-001: no heading is called `Rules, all of them`; pinned `Rules`",
+            "UTILS-002: `Telling` may be any of the headings on lines 8, 14; pinned the one on line 8; name the heading above it as well to mean another",
+        ],
+        "{out}"
+    );
 }
 
 /// A suite with one case, its text pinned; what is certified there is as `returns` says.

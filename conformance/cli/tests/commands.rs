@@ -247,7 +247,7 @@ fn an_authors_suite_takes_the_place_of_the_built_in_one() {
     let lint = proofmark(&["lint", "--suite", at]);
     assert_eq!(
         (lint.code, lint.out.as_str()),
-        (Some(0), "1 contracts, 1 requirements, 1 cases: no problem\n")
+        (Some(0), "1 contract, 1 requirement, 1 case: no problem\n")
     );
     // The reference does not claim it: not exercised, so nothing is shown.
     let run = proofmark(&["run", "--suite", at, "reference"]);

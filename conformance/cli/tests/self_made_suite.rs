@@ -79,6 +79,16 @@ fn what_no_case_notices_is_listed() {
 }
 
 #[test]
+fn what_no_case_notices_is_listed_for_people_too() {
+    let suite = suite(json!([case("abc", "abc", json!({ "$matches": "^[0-9a-f]" }))]));
+    let mut command = Command::new(PROOFMARK);
+    command.args(["selftest", "--mutants", "--suite"]).arg(suite.path());
+    let told = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let line = "  UNNOTICED utils.sha256  answer $: string changed  (left free by `$matches`)\n";
+    assert!(told.contains(line), "{told}");
+}
+
+#[test]
 fn one_case_that_notices_is_enough() {
     let loose = case("loose", "abc", json!({ "$matches": "^[0-9a-f]" }));
     let suite = suite(json!([loose, case("exact", "abc", json!(ABC))]));

@@ -1,7 +1,8 @@
 //! Requirement ledgers: `fixtures/<contract>/requirements.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -102,9 +103,9 @@ struct LedgerFile {
     text: String,
     prefix: String,
     workspace: bool,
-    operations: Vec<String>,
+    operations: Vec<Spanned<String>>,
     #[serde(default)]
-    hooks: BTreeMap<String, Vec<String>>,
+    hooks: BTreeMap<String, Vec<Spanned<String>>>,
     #[serde(default)]
     requirement: Vec<RequirementEntry>,
     sections: Option<BTreeMap<Spanned<String>, Spanned<String>>>,
@@ -145,6 +146,9 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
             ledger.contract.get_ref()
         );
         problems.push(Problem::exact(file, named, message));
+    }
+    for (span, message) in wrong_operations(&ledger.operations, &ledger.hooks) {
+        problems.push(Problem::exact(file, lines.place(text, span), message));
     }
     for entry in &ledger.requirement {
         let id = entry.id.get_ref();
@@ -193,14 +197,16 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
     }
     let pinned =
         |(name, hash): (Spanned<String>, Spanned<String>)| (name.into_inner(), hash.into_inner());
+    let names =
+        |spanned: Vec<Spanned<String>>| spanned.into_iter().map(Spanned::into_inner).collect();
     let place = |line| Location { file: file.to_owned(), line };
     Ok(Contract {
         id: ledger.contract.into_inner(),
         title: ledger.title,
         text: ledger.text,
         workspace: ledger.workspace,
-        operations: ledger.operations,
-        hooks: ledger.hooks,
+        operations: names(ledger.operations),
+        hooks: ledger.hooks.into_iter().map(|(hook, own)| (hook, names(own))).collect(),
         sections: ledger.sections.into_iter().flatten().map(pinned).collect(),
         requirements: ledger
             .requirement
@@ -218,6 +224,43 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
             .collect(),
         at: place(at),
     })
+}
+
+/// What is wrong with the names of operations. One that a hook brings may stand among the contract's own as well.
+fn wrong_operations(
+    operations: &[Spanned<String>],
+    hooks: &BTreeMap<String, Vec<Spanned<String>>>,
+) -> Vec<(Range<usize>, String)> {
+    let mut wrong = Vec::new();
+    for list in [operations.iter().collect(), hooks.values().flatten().collect::<Vec<_>>()] {
+        let mut seen = BTreeSet::new();
+        for name in list {
+            let written = name.get_ref();
+            let mut tell = |message: String| wrong.push((name.span(), message));
+            if !is_operation(written) {
+                tell(format!("`{written}` is no name of an operation; {OPERATIONS}"));
+            }
+            if !seen.insert(written) {
+                tell(format!("the operation `{written}` stands twice; name each once"));
+            }
+            if hooks.contains_key(written) {
+                tell(format!(
+                    "`{written}` is an operation and a hook; give the hook a name of its own"
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// What a name of an operation looks like.
+const OPERATIONS: &str = "write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes";
+
+/// No underscore, so that an adapter's names for operations can be made with it.
+fn is_operation(name: &str) -> bool {
+    let part =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    name.contains('.') && name.split('.').all(|word| word.split('-').all(part))
 }
 
 /// What an id of a contract looks like.

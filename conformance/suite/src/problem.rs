@@ -36,11 +36,21 @@ pub struct Problem {
     pub message: String,
     /// The characters to look at.
     place: Option<Place>,
+    row: Option<Row>,
+}
+
+/// The row of an outline's examples with which a step of the outline is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    line: usize,
+    /// So many rows has the outline.
+    among: usize,
 }
 
 impl Problem {
     pub(crate) fn new(file: &str, line: usize, message: impl Into<String>) -> Self {
-        Self { at: Location { file: file.to_owned(), line }, message: message.into(), place: None }
+        let at = Location { file: file.to_owned(), line };
+        Self { at, message: message.into(), place: None, row: None }
     }
 
     /// As [`Problem::new`], where the very characters are known.
@@ -53,9 +63,19 @@ impl Problem {
         Self { place: Some(place), ..self }
     }
 
+    /// The same, which shows with the row of examples on this line.
+    pub(crate) fn of_row(self, line: usize, among: usize) -> Self {
+        Self { row: Some(Row { line, among }), ..self }
+    }
+
     /// The characters to look at.
     pub fn place(&self) -> Place {
         self.place.unwrap_or(Place { line: self.at.line, column: 1, length: 0 })
+    }
+
+    /// Whether it says no more than that nobody has written a case for a requirement yet.
+    pub fn is_missing_case(&self) -> bool {
+        self.message.contains(NO_CASE)
     }
 
     /// The part of the message that says what would be right: what follows the semicolon, or all of it
@@ -115,6 +135,30 @@ impl Problem {
         };
         self.place = found.or_else(whole);
     }
+}
+
+/// What is said of a requirement without a case.
+pub(crate) const NO_CASE: &str =
+    "has no case; write one that shows it, or say in `excluded` why none can";
+
+/// In order, and each once, though a step of an outline or a background is read for each case that it is part of.
+/// Where it is not wrong with every row, the rows are named.
+pub(crate) fn told_once(mut problems: Vec<Problem>) -> Vec<Problem> {
+    problems.sort();
+    problems.dedup();
+    let same = |a: &Problem, b: &Problem| a.at == b.at && a.message == b.message;
+    let groups = problems.chunk_by(same).map(|group| {
+        let mut told = Problem { row: None, ..group[0].clone() };
+        let rows: Option<Vec<Row>> = group.iter().map(|problem| problem.row).collect();
+        if let Some(rows) = rows.filter(|rows| rows.len() == 1 || rows.len() < rows[0].among) {
+            let s = if rows.len() == 1 { "" } else { "s" };
+            let lines: Vec<String> = rows.iter().map(|row| row.line.to_string()).collect();
+            told.message =
+                format!("with the example{s} on line{s} {}: {}", lines.join(", "), told.message);
+        }
+        told
+    });
+    groups.collect()
 }
 
 /// The stretches of a message that quote nothing.

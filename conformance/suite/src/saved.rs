@@ -88,6 +88,17 @@ pub(crate) fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
+/// Something with a `$ref` in it that is no reference: it would go to the subject as it is.
+pub(crate) fn no_reference(value: &Value) -> Option<&Value> {
+    match (mark(value), value) {
+        (Some(_), _) => None,
+        (None, Value::Array(items)) => items.iter().find_map(no_reference),
+        (None, Value::Object(map)) if map.contains_key("$ref") => Some(value),
+        (None, Value::Object(map)) => map.values().find_map(no_reference),
+        (None, _) => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -74,6 +74,33 @@ impl Sections {
         self.find(&parts).map(|at| &self.0[at])
     }
 
+    /// The lines of all headings that this name may mean; of several, the first is taken.
+    pub fn lines_named(&self, name: &str) -> Vec<usize> {
+        let parts: Vec<&str> = name.split(", ").collect();
+        let meant = self.meant(0..self.0.len(), &parts);
+        meant.into_iter().map(|at| self.0[at].line).collect()
+    }
+
+    fn meant(&self, among: Range<usize>, parts: &[&str]) -> Vec<usize> {
+        let all = (1..=parts.len()).rev().map(|taken| {
+            let title = parts[..taken].join(", ");
+            let fits = among.clone().filter(|at| is_called(&self.0[*at].title, &title));
+            let below = fits.flat_map(|at| match &parts[taken..] {
+                [] => vec![at],
+                rest => self.meant(at + 1..self.end_of(at), rest),
+            });
+            below.collect::<Vec<usize>>()
+        });
+        all.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// The first section that is not below this one.
+    fn end_of(&self, at: usize) -> usize {
+        let level = self.0[at].level;
+        let deeper = self.0[at + 1..].iter().take_while(|section| section.level > level);
+        at + 1 + deeper.count()
+    }
+
     fn find(&self, parts: &[&str]) -> Option<usize> {
         // A heading may itself have a comma in it.
         (1..=parts.len()).rev().find_map(|taken| {
@@ -180,7 +207,7 @@ fn citations(source: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Without what stands in parentheses.
-fn plain(citation: &str) -> String {
+pub fn plain(citation: &str) -> String {
     let mut out = String::with_capacity(citation.len());
     let mut depth = 0_usize;
     for letter in citation.chars() {
@@ -280,6 +307,14 @@ mod tests {
         assert_eq!(cited("@x/one, introduction"), [name("@x/one")]);
         assert_eq!(cited("Rules for all, a"), [name("Rules for all")]);
         assert_eq!(cited("Nowhere, x"), [Err("Nowhere, x")]);
+    }
+
+    #[test]
+    fn every_heading_of_a_name_is_known() {
+        let lines = |name: &str| Sections::of(TEXT).lines_named(name);
+        assert_eq!(lines("Rules"), [13, 16]);
+        assert_eq!(lines("@x/two, Rules"), [16]);
+        assert!(lines("Nowhere").is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::law;
 use crate::ledger::{self, Contract, Requirement};
 use crate::load::source::SuiteFiles;
 use crate::load::{fixture, lint};
-use crate::problem::Problem;
+use crate::problem::{Problem, told_once};
 
 /// Contracts in id order, cases in name order.
 #[derive(Debug)]
@@ -28,6 +28,14 @@ impl Suite {
         // Folders of contracts that were not read whole: what is missing there may be in what could not be read.
         let mut broken: BTreeSet<&str> = BTreeSet::new();
         let mut no_ledger: BTreeSet<&str> = BTreeSet::new();
+        for problem in files.problems() {
+            let parts: Vec<&str> = problem.at.file.split('/').collect();
+            broken.extend(parts.get(1));
+            if let ["fixtures", folder, "requirements.toml"] = parts.as_slice() {
+                no_ledger.insert(folder);
+            }
+            problems.push(problem.clone());
+        }
         for (path, text) in files.iter() {
             let parts: Vec<&str> = path.split('/').collect();
             let mut found = match parts.as_slice() {
@@ -83,10 +91,7 @@ impl Suite {
             let next = next.map(|case| case.at.line).filter(|line| *line > problem.at.line).min();
             problem.locate(text.map_or("", |(_, text)| text), next.unwrap_or(usize::MAX));
         }
-        problems.sort();
-        // A step of an outline or a background is read once for each scenario that it is part of.
-        problems.dedup();
-        Err(problems)
+        Err(told_once(problems))
     }
 
     pub fn contract(&self, id: &str) -> Option<&Contract> {

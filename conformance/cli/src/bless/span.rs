@@ -16,7 +16,19 @@ use crate::edit::Draft;
 pub(super) struct Change {
     file: String,
     edits: Vec<(Range<usize>, String)>,
+    /// What an author wrote and what would stand in its place, where that was no `$bless`.
+    overwritten: Vec<(String, String)>,
 }
+
+impl Change {
+    /// The first value of an author's own that would be replaced, and by what.
+    pub(super) fn overwrites(&self) -> Option<(&str, &str)> {
+        self.overwritten.first().map(|(old, new)| (old.as_str(), new.as_str()))
+    }
+}
+
+/// Stands in place of a `{"$bless": true}`; no subject answers so.
+const WAITS: &str = "\"\\u0000 waits for `proofmark bless` ";
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -64,16 +76,18 @@ pub(super) fn fill_waiting(draft: &mut Draft) -> Waiting {
             for call in calls(&case) {
                 let Some(returns) = call.get("returns") else { continue };
                 let value: Option<Members<'_>> = serde_json::from_str(returns.get()).ok();
-                if value.is_some_and(|value| value.len() == 1 && value.contains_key("$bless")) {
-                    let now =
-                        format!("\"\\u0000 waits for `proofmark bless` {}\"", waiting.places.len());
+                let waits = |value: Members<'_>| {
+                    value.len() == 1 && value.get("$bless").is_some_and(|it| it.get() == "true")
+                };
+                if value.is_some_and(waits) {
+                    let now = format!("{WAITS}{}\"", waiting.places.len());
                     waiting.places.push((path.clone(), now.clone(), returns.get().to_owned()));
                     edits.push((span(text, returns.get()), now));
                 }
             }
             if let (Some(id), false) = (string(&case, "id"), edits.is_empty()) {
                 waiting.cases.insert(format!("{}/{id}", file.contract));
-                changes.push(Change { file: path.clone(), edits });
+                changes.push(Change { file: path.clone(), edits, overwritten: Vec::new() });
             }
         }
     }
@@ -163,11 +177,15 @@ pub(super) fn change(
             }
         }
     }
+    let stood =
+        |(range, new): &(Range<usize>, String)| (text[range.clone()].to_owned(), new.clone());
+    let own = |(old, _): &(String, String)| !old.contains(WAITS);
+    let overwritten = edits.iter().map(stood).filter(own).collect();
     let origin = members.get("origin").ok_or("it has no `origin`")?;
     if origin.get() != "\"reference\"" {
         edits.push((span(text, origin.get()), "\"reference\"".to_owned()));
     }
-    Ok(Change { file: case.at.file.clone(), edits })
+    Ok(Change { file: case.at.file.clone(), edits, overwritten })
 }
 
 /// The member that says how a call ends, key and all.
@@ -224,7 +242,7 @@ fn inline(value: &Value) -> String {
 /// Puts all replacements in place, those of each file from its end on.
 pub(super) fn apply(draft: &mut Draft, changes: Vec<Change>) {
     let mut by_file: BTreeMap<String, Vec<(Range<usize>, String)>> = BTreeMap::new();
-    for Change { file, mut edits } in changes {
+    for Change { file, mut edits, .. } in changes {
         by_file.entry(file).or_default().append(&mut edits);
     }
     for (file, mut edits) in by_file {

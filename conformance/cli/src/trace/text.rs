@@ -8,7 +8,7 @@ use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::statement::Statement;
 use proofmark_suite::Suite;
 use proofmark_suite::ledger::Contract;
-use proofmark_suite::sections::{Sections, pins_of};
+use proofmark_suite::sections::{Sections, pins_of, plain};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -243,6 +243,7 @@ fn pin(
     let mut draft = Draft::of(folder)?;
     let mut known = BTreeSet::new();
     let mut used = BTreeSet::new();
+    let mut remarks = Vec::new();
     for path in draft.ledgers() {
         let text = draft.text(&path).unwrap_or_default();
         let mut ledger: DocumentMut = text
@@ -251,7 +252,7 @@ fn pin(
         let name = ledger.get("text").and_then(Item::as_str).unwrap_or_default().to_owned();
         known.insert(name.clone());
         let Some(sections) = texts.get(&name) else { continue };
-        let pins = cited(&path, &ledger, sections)?;
+        let pins = cited(&path, &ledger, sections, &mut remarks)?;
         write_pins(&mut ledger, &pins);
         draft.put(&path, ledger.to_string());
         used.insert(name);
@@ -261,6 +262,7 @@ fn pin(
     }
     draft.check()?;
     draft.write()?;
+    remarks.iter().try_for_each(|remark| writeln!(out, "{remark}"))?;
     let changed: Vec<&str> = draft.changed().map(|(path, ..)| path).collect();
     if changed.is_empty() {
         writeln!(out, "every pin is as it was")?;
@@ -269,17 +271,33 @@ fn pin(
     Ok(Exit::Holds)
 }
 
+/// What the reader of a pin should know: that it is less than the source says, or one heading of several.
+fn remark(id: &str, citation: &str, pin: &str, lines: &[usize]) -> Option<String> {
+    if let [first, _, ..] = lines {
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        return Some(format!(
+            "{id}: `{pin}` may be any of the headings on lines {}; pinned the one on line {first}; name the heading above it as well to mean another",
+            lines.join(", ")
+        ));
+    }
+    let citation = plain(citation);
+    let is_exact = citation == pin || pin.ends_with(&format!(", {citation}"));
+    (!is_exact).then(|| format!("{id}: no heading is called `{citation}`; pinned `{pin}`"))
+}
+
 /// Every section that a ledger's sources cite, with its hash.
 fn cited(
     path: &str,
     ledger: &DocumentMut,
     sections: &Sections,
+    remarks: &mut Vec<String>,
 ) -> Result<BTreeMap<String, String>, Failed> {
     let mut pins = BTreeMap::new();
     let tables = ledger.get("requirement").and_then(Item::as_array_of_tables);
     for table in tables.into_iter().flatten() {
         let text = |key: &str| table.get(key).and_then(Item::as_str).unwrap_or_default();
-        for name in sections.cited(text("source")) {
+        let citations = text("source").split("; ").map(str::trim);
+        for (name, citation) in sections.cited(text("source")).into_iter().zip(citations) {
             let found = name.ok().and_then(|name| {
                 let hash = sections.named(&name)?.hash.clone();
                 Some((name, hash))
@@ -291,6 +309,7 @@ fn cited(
                     text("source")
                 )));
             };
+            remarks.extend(remark(text("id"), citation, &name, &sections.lines_named(&name)));
             pins.insert(name, hash);
         }
     }

@@ -14,10 +14,12 @@ pub(super) struct Told {
     pub(super) name: String,
     /// Those of the feature, the rule, the scenario and the examples, in this order.
     pub(super) tags: Vec<Tag>,
+    /// Those that stand right above the scenario.
+    pub(super) own_tags: Vec<Tag>,
     /// Those of the backgrounds come first.
     pub(super) steps: Vec<Step>,
-    /// Whether it is a row of an outline.
-    pub(super) of_outline: bool,
+    /// How many rows the outline has, if it is one of them.
+    pub(super) rows: Option<usize>,
 }
 
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use crate::matcher::Pattern;
 
 #[given(expr = "the clock starts at {string} and steps {int} ms")]
 fn clock_given(world: &mut Narrative, start: String, pace: String) {
-    if let Some(step_ms) = world.number(&pace) {
+    if let Some(step_ms) = world.number(&pace).filter(|_| world.is_first("the clock")) {
         world.given().clock = proofmark_protocol::ClockScript { start, step_ms };
     }
 }
@@ -33,39 +33,41 @@ fn random_tape(world: &mut Narrative, ints: String, floats: String) {
 #[given(expr = "the file {string} holds:")]
 fn file_given(world: &mut Narrative, path: String, #[step] step: &gherkin::Step) {
     if let Some(text) = world.text(step) {
-        world.given().files.insert(path, FileGiven::Text(ended(text)));
+        world.give_file(path, FileGiven::Text(ended(text)));
     }
 }
 
 #[given(expr = "the file {string} holds the unfinished text:")]
 fn unfinished_file_given(world: &mut Narrative, path: String, #[step] step: &gherkin::Step) {
     if let Some(text) = world.text(step) {
-        world.given().files.insert(path, FileGiven::Text(text.trim_end_matches('\n').to_owned()));
+        world.give_file(path, FileGiven::Text(text.trim_end_matches('\n').to_owned()));
     }
 }
 
 #[given(expr = "the folder {string} exists")]
 fn folder_given(world: &mut Narrative, path: String) {
-    world.given().files.insert(path, FileGiven::Folder);
+    world.give_file(path, FileGiven::Folder);
 }
 
 #[given(expr = "the secret {string} is {string}")]
 fn secret_given(world: &mut Narrative, key: String, value: String) {
-    let script =
-        world.given().fakes.entry("secrets".to_owned()).or_insert_with(|| json!({"values": {}}));
+    if !world.is_first(&format!("the secret `{key}`")) {
+        return;
+    }
+    let script = world.script("secrets", json!({"values": {}}));
     script["values"][key] = Value::from(value);
 }
 
 #[given(expr = "the fake {string} plays:")]
 fn fake_given(world: &mut Narrative, fake: String, #[step] step: &gherkin::Step) {
     if let Some(script) = world.json(step) {
-        world.given().fakes.insert(fake, script);
+        world.give_script(fake, script);
     }
 }
 
 #[given(expr = "the file {string} is a symlink to {string}")]
 fn symlink_given(world: &mut Narrative, path: String, target: String) {
-    world.given().files.insert(path, FileGiven::Symlink(target));
+    world.give_file(path, FileGiven::Symlink(target));
 }
 
 #[when(expr = "{string} is called")]
@@ -99,7 +101,7 @@ fn killed(world: &mut Narrative, process: String) {
 
 #[when(expr = "these calls are made together:")]
 fn together(world: &mut Narrative, #[step] step: &gherkin::Step) {
-    let rows = step.table.as_ref().map_or(&[][..], |table| table.rows.as_slice());
+    let rows = world.rows(step);
     if rows.len() < 2 || rows[0] != ["call", "args"] {
         return world.fault(
             "this step needs a table with the columns `call` and `args` and at least one row",

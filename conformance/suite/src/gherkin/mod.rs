@@ -17,6 +17,7 @@ mod outline;
 mod parse;
 mod tools_steps;
 pub mod vocabulary;
+mod wording;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -56,14 +57,17 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
     for told in read.scenarios.iter().filter(|told| !spoilt.contains(&told.title)) {
         match reader.case(told) {
             Ok(mut case) => {
-                if told.of_outline {
+                if told.rows.is_some() {
                     let row = rows.entry(case.name.clone()).or_default();
                     *row += 1;
                     case.name = format!("{}/{row}", case.name);
                 }
                 cases.push(case);
             }
-            Err(mut faults) => problems.append(&mut faults),
+            Err(faults) => problems.extend(faults.into_iter().map(|fault| match told.rows {
+                Some(rows) if fault.at.line != told.at.line => fault.of_row(told.at.line, rows),
+                _ => fault,
+            })),
         }
     }
     if cases.is_empty() && problems.is_empty() {
@@ -132,6 +136,16 @@ impl Reader<'_> {
                 "the scenario has no id; write a tag such as `@id:story/first-memory` above it",
             ));
         }
+        for prefix in ["id:", "origin:"] {
+            let said = || told.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
+            for tag in said().skip(1) {
+                let message = format!(
+                    "`@{}` is the second `@{prefix}` of one scenario, and only one could count; drop one",
+                    tag.name
+                );
+                problems.push(Problem::new(self.file, told.at.line, message).inside(tag.at));
+            }
+        }
         let origin = Origin::parse(
             &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
         )
@@ -176,7 +190,11 @@ impl Reader<'_> {
             match self.steps.find(&played) {
                 Ok(Some((run, _, _, context))) => {
                     // Steps only write down what they say, so none of them ever waits.
+                    let faults = world.faults().len();
                     let _done = run(world, context).now_or_never();
+                    if !world.below_is_read(step, faults) {
+                        world.fault(self.takes_nothing_below(step, *kind));
+                    }
                     return *kind;
                 }
                 Ok(None) => {}
@@ -189,8 +207,35 @@ impl Reader<'_> {
                 }
             }
         }
-        world.fault(no_such_step(&step.text, self.keywords));
+        world.fault(no_such_step(&step.text, kinds[0], self.keywords));
         kinds[0]
+    }
+}
+
+impl Reader<'_> {
+    /// What stands below a step that reads nothing there would be lost.
+    fn takes_nothing_below(&self, step: &Step, kind: StepType) -> String {
+        if step.table.is_some() {
+            return "this step takes no table; drop it, or write a step that takes one, such as `these calls are made together:`".to_owned();
+        }
+        let before_value = |mark: &str| step.text.split_once(mark).map_or("", |(before, _)| before);
+        let without_last = step.text.rsplit_once(' ').map_or("", |(before, _)| before);
+        let longer = [
+            format!("{} with:", step.text),
+            format!("{} and:", step.text),
+            format!("{without_last}:"),
+            format!("{}:", before_value(" \"")),
+        ];
+        let is_step = |text: &String| {
+            matches!(self.steps.find(&as_cucumber(text, "", kind, None, None)), Ok(Some(_)))
+        };
+        match longer.iter().find(|text| is_step(text)) {
+            Some(text) => format!(
+                "this step takes no doc string; the one that does is `{} {text}`",
+                self.keywords.word(kind)
+            ),
+            None => "this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)".to_owned(),
+        }
     }
 }
 
@@ -206,8 +251,13 @@ fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     }
 }
 
-fn no_such_step(text: &str, words: &Keywords) -> String {
-    match vocabulary::like(text).first() {
+fn no_such_step(text: &str, kind: StepType, words: &Keywords) -> String {
+    let keyword = match kind {
+        StepType::Given => "Given",
+        StepType::When => "When",
+        StepType::Then => "Then",
+    };
+    match vocabulary::like(&format!("{keyword} {text}")).first() {
         Some(step) => {
             let example = words.example(step.example);
             format!("no step says `{text}`; the nearest is `{example}`")

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use cucumber::gherkin;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::document;
-use crate::case::{Action, CallStep, FileExpected, Given, Outcome, Step};
+use crate::case::{Action, CallStep, FileExpected, FileGiven, Given, Outcome, Step};
 use crate::load::expand::{MOST, expand};
 use crate::load::fixture::{fails, stream};
 use crate::load::strict;
@@ -22,6 +22,13 @@ pub struct Narrative {
     /// The first line of its doc string, and the margin that is missing there.
     doc_at: Option<(usize, usize)>,
     words: String,
+    /// Whether the step that is read has asked for what stands below it.
+    below_taken: bool,
+    /// What may be said once, and the line that says it.
+    given_at: BTreeMap<String, usize>,
+    /// The lines that say how the last call ends and what it streams.
+    outcome_at: Option<usize>,
+    stream_at: Option<usize>,
     given: Given,
     steps: Vec<Step>,
     needs: Vec<String>,
@@ -45,6 +52,11 @@ impl Narrative {
         self.at = Some(step.at);
         self.doc_at = step.doc_string.as_ref().map(|doc| (doc.line, doc.margin));
         self.words = format!("{}{}", step.keyword, step.text);
+        self.below_taken = false;
+    }
+
+    fn line(&self) -> usize {
+        self.at.map_or(0, |at| at.line)
     }
 
     /// The narrative is wrong here.
@@ -79,13 +91,46 @@ impl Narrative {
         &mut self.given
     }
 
+    /// Whether this is given for the first time; a second one would take the place of the first.
+    pub(super) fn is_first(&mut self, what: &str) -> bool {
+        let line = self.line();
+        let Some(first) = self.given_at.get(what) else {
+            self.given_at.insert(what.to_owned(), line);
+            return true;
+        };
+        self.fault(format!("{what} is given already, at line {first}; drop one of the two"));
+        false
+    }
+
+    /// A file, a folder or a link in the workspace.
+    pub(super) fn give_file(&mut self, path: String, file: FileGiven) {
+        if self.is_first(&format!("`{path}`")) {
+            self.given.files.insert(path, file);
+        }
+    }
+
+    /// Gives a fake its whole script.
+    pub(super) fn give_script(&mut self, fake: String, script: Value) {
+        // Some steps only see to it that the fake is there.
+        let says_nothing = |script: &Value| {
+            script.as_object().is_some_and(|map| map.values().all(|part| *part == json!({})))
+        };
+        if self.given.fakes.get(&fake).is_some_and(|script| !says_nothing(script)) {
+            return self.fault(format!(
+                "a step before this one says already what the fake `{fake}` plays, and would be forgotten; say all of it in one step"
+            ));
+        }
+        self.given.fakes.insert(fake, script);
+    }
+
     /// The script of a fake; `empty` if nothing was said of it yet.
     pub(super) fn script(&mut self, fake: &str, empty: Value) -> &mut Value {
         self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
 
     pub(super) fn act(&mut self, action: Action) {
-        let at = Location { file: self.file.clone(), line: self.at.map_or(0, |at| at.line) };
+        let at = Location { file: self.file.clone(), line: self.line() };
+        (self.outcome_at, self.stream_at) = (None, None);
         self.steps.push(Step { action, at, words: Some(self.words.clone()) });
     }
 
@@ -110,6 +155,7 @@ impl Narrative {
                     ..calling(operation, args)
                 };
                 self.act(Action::Call(call));
+                self.outcome_at = Some(self.line());
             }
             Err(message) => self.fault(message),
         }
@@ -139,9 +185,16 @@ impl Narrative {
     }
 
     fn expect(&mut self, outcome: Outcome) {
-        match self.last_call() {
-            Some(call) => call.expect = vec![outcome],
-            None => self.no_call(),
+        let (line, first) = (self.line(), self.outcome_at);
+        match (self.last_call(), first) {
+            (Some(_), Some(first)) => self.fault(format!(
+                "the call has an outcome already, at line {first}; a call ends in one way, so drop one of the two"
+            )),
+            (Some(call), None) => {
+                call.expect = vec![outcome];
+                self.outcome_at = Some(line);
+            }
+            (None, _) => self.no_call(),
         }
     }
 
@@ -156,10 +209,17 @@ impl Narrative {
     }
 
     pub(super) fn expect_stream(&mut self, items: Value) {
-        match (stream(items), self.last_call()) {
-            (Ok(pattern), Some(call)) => call.streams = pattern,
-            (Ok(_), None) => self.no_call(),
-            (Err(message), _) => self.fault(message),
+        let (line, first) = (self.line(), self.stream_at);
+        match (stream(items), self.last_call(), first) {
+            (Ok(_), Some(_), Some(first)) => self.fault(format!(
+                "what the call streams is said already, at line {first}; write all its items in one step"
+            )),
+            (Ok(pattern), Some(call), None) => {
+                call.streams = pattern;
+                self.stream_at = Some(line);
+            }
+            (Ok(_), None, _) => self.no_call(),
+            (Err(message), ..) => self.fault(message),
         }
     }
 
@@ -180,8 +240,21 @@ impl Narrative {
         self.act(Action::Leaves(BTreeMap::from([(path, expected)])));
     }
 
+    /// The rows of the step's table.
+    pub(super) fn rows<'a>(&mut self, step: &'a gherkin::Step) -> &'a [Vec<String>] {
+        self.below_taken = true;
+        step.table.as_ref().map_or(&[], |table| table.rows.as_slice())
+    }
+
+    /// Whether nothing stands below the step, or the step has read it, or told what is wrong.
+    pub(super) fn below_is_read(&self, step: &document::Step, faults_before: usize) -> bool {
+        let nothing = step.doc_string.is_none() && step.table.is_none();
+        nothing || self.below_taken || self.faults.len() > faults_before
+    }
+
     /// The step's doc string: whole lines.
     pub(super) fn text(&mut self, step: &gherkin::Step) -> Option<String> {
+        self.below_taken = true;
         if step.docstring.is_none() {
             self.fault("this step needs a doc string: text between two lines of \"\"\"");
         }

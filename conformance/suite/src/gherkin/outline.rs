@@ -32,6 +32,10 @@ impl Outline {
         self.own_tags.iter().rev().find(|tag| tag.name.starts_with("id:"))
     }
 
+    fn rows(&self) -> usize {
+        self.examples.iter().map(|examples| examples.rows.len().saturating_sub(1)).sum()
+    }
+
     /// The cases that come of it, with the steps of backgrounds before its own.
     pub(super) fn expand(
         &self,
@@ -84,7 +88,8 @@ impl Outline {
             name: name.to_owned(),
             tags: self.tags.iter().chain(tags).cloned().collect(),
             steps: before.iter().cloned().chain(own).collect(),
-            of_outline: !self.examples.is_empty(),
+            own_tags: self.own_tags.clone(),
+            rows: (!self.examples.is_empty()).then(|| self.rows()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The steps that an author can write, each with an example and what it does. A test reads every example back.
 
+use super::wording::shape;
 use crate::problem::distance;
 
 /// One step of the vocabulary.
@@ -131,7 +132,7 @@ pub const STEPS: &[VocabularyStep] = &[
     ),
     VocabularyStep {
         example: "When these calls are made together:",
-        below: Below::Table("| call | args |\n| utils.clock.now | {} |"),
+        below: Below::Table("| call | args |\n| utils.clock.now | {} |\n| utils.clock.now | {} |"),
         does: "Sends all calls of the table at once; each must succeed.",
         contract: None,
     },
@@ -225,7 +226,8 @@ pub const STEPS: &[VocabularyStep] = &[
     plain(r#"Then the file "notes.sage" does not exist"#, "There is no such file now."),
 ];
 
-/// The steps that a misspelt one may have meant, the nearest first; among equals those of any contract.
+/// The steps that a misspelt one may have meant, the nearest first; among equals those of any contract. One of another
+/// keyword than the text's own is taken for further away.
 pub fn like(text: &str) -> Vec<&'static VocabularyStep> {
     // A keyword may be of any spoken language, and misspelt as well.
     let without_keyword = text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
@@ -236,11 +238,22 @@ pub fn like(text: &str) -> Vec<&'static VocabularyStep> {
         let said = shape(step.example);
         let away = wanted.iter().map(|wanted| distance(wanted, &said)).min().unwrap_or(usize::MAX);
         if away <= 1 + said.chars().count() / 3 {
-            near.push((away, step.contract.is_some(), index));
+            let further = if is_of_another_keyword(text, step) { OTHER_KEYWORD } else { 0 };
+            near.push((away + further, step.contract.is_some(), index));
         }
     }
     near.sort_unstable();
     near.into_iter().map(|(.., index)| &STEPS[index]).collect()
+}
+
+/// So many letters is a step of another keyword further away: less than most slips of the pen take to be another step.
+const OTHER_KEYWORD: usize = 3;
+
+/// Nobody says which keyword is meant where a text begins with none of them.
+fn is_of_another_keyword(text: &str, step: &VocabularyStep) -> bool {
+    let keyword = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
+    let said = keyword(text);
+    ["Given", "When", "Then"].contains(&said.as_str()) && said != keyword(step.example)
 }
 
 /// The steps that speak of these words, those with the most of them first; among equals those of any contract.
@@ -257,7 +270,9 @@ pub fn about(text: &str) -> Vec<&'static VocabularyStep> {
     let mut found: Vec<(usize, &VocabularyStep)> =
         STEPS.iter().map(|step| (hits(step), step)).filter(|(hits, _)| *hits > 0).collect();
     // Stable: among equals the order of the story stays.
-    found.sort_by_key(|(hits, step)| (std::cmp::Reverse(*hits), step.contract.is_some()));
+    found.sort_by_key(|(hits, step)| {
+        (is_of_another_keyword(text, step), std::cmp::Reverse(*hits), step.contract.is_some())
+    });
     found.into_iter().map(|(_, step)| step).collect()
 }
 
@@ -274,55 +289,6 @@ pub fn near(text: &str) -> Vec<&'static VocabularyStep> {
 
 /// They stand in too many steps to tell one from another.
 const SMALL_WORDS: [&str; 5] = ["and", "has", "the", "was", "with"];
-
-/// What authors say for a word of the vocabulary; nothing where the word adds nothing.
-const SAME: [(&str, &str); 13] = [
-    ("answers", "returns"),
-    ("gives", "returns"),
-    ("hands", "returns"),
-    ("produces", "returns"),
-    ("responds", "returns"),
-    ("yields", "returns"),
-    ("back", ""),
-    ("errors", "fails"),
-    ("raises", "fails"),
-    ("rejects", "fails"),
-    ("throws", "fails"),
-    ("contains", "holds"),
-    ("invoked", "called"),
-];
-
-/// A step's wording without what an author fills in, to compare wordings.
-fn shape(text: &str) -> String {
-    let text = text.trim();
-    let text = ["Given ", "When ", "Then ", "And ", "But ", "* "]
-        .iter()
-        .find_map(|keyword| text.strip_prefix(keyword))
-        .unwrap_or(text);
-    let mut shape = String::new();
-    for (index, part) in text.split('"').enumerate() {
-        shape.push_str(if index % 2 == 1 { "\"\"" } else { part });
-    }
-    let shape: String = shape
-        .to_lowercase()
-        .chars()
-        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
-        .collect();
-    let words = shape.split_whitespace().map(|word| {
-        let (bare, colon) = word.strip_suffix(':').map_or((word, ""), |bare| (bare, ":"));
-        let meant = match bare {
-            "null" | "true" | "false" => "\"\"",
-            _ => SAME.iter().find(|(said, _)| *said == bare).map_or(bare, |(_, meant)| meant),
-        };
-        (meant, colon)
-    });
-    words.fold(String::new(), |mut shape, (word, colon)| {
-        if !shape.is_empty() && !word.is_empty() {
-            shape.push(' ');
-        }
-        shape + word + colon
-    })
-}
 
 #[cfg(test)]
 mod tests {
@@ -349,6 +315,24 @@ mod tests {
         first("it gives back:", Some("Then it returns:"));
         first("it throws EVALIDATION", Some("Then it fails with EVALIDATION"));
         first("all is well in the world", None);
+    }
+
+    #[test]
+    fn keyword_and_kind_of_value_tell_steps_apart() {
+        for (text, example) in [
+            ("Then the file \"a\" contains:", "Then the file \"notes.sage\" holds:"),
+            ("Given the file \"a\" contains:", "Given the file \"notes.sage\" holds:"),
+            ("Then the file \"a\" is gone", "Then the file \"notes.sage\" does not exist"),
+            ("Then it returns [\"buy milk\"]", "Then it returns:"),
+            ("Then it returns {}", "Then it returns:"),
+            ("Then it gives back {\"a\": 1}", "Then it returns:"),
+            ("Then it throws EIO", "Then it fails with EVALIDATION"),
+            ("Given \"x\" is called", "When \"utils.clock.now\" is called"),
+        ] {
+            first(text, Some(example));
+        }
+        let found = near("Then an error EIO is raised");
+        assert_eq!(found[0].example, "Then it fails with EVALIDATION");
     }
 
     #[test]

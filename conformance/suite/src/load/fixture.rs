@@ -76,6 +76,17 @@ struct StepEntry {
     leaves: Option<BTreeMap<String, Value>>,
 }
 
+impl StepEntry {
+    /// Whether `$bless` stands anywhere in what is expected.
+    fn has_bless_inside(&self) -> bool {
+        let failures = self.either.iter().flatten().filter_map(|one| one.fails.as_ref());
+        let values = self.either.iter().flatten().filter_map(|one| one.returns.as_ref());
+        let mut values = values.chain(&self.returns).chain(&self.asks).chain(&self.streams);
+        let mut failures = failures.chain(&self.fails);
+        values.any(has_bless) || failures.any(a_member_has_bless)
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutcomeEntry {
@@ -100,6 +111,12 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Pro
     };
     if let Err(fault) = serde_json::from_str::<NoDuplicateKeys>(text) {
         return one(&fault);
+    }
+    // A list of the right length would be taken for the members in their order.
+    if !text.trim_start().starts_with('{') {
+        let told =
+            "a fixture must be a JSON object with the members `contract`, `topic` and `cases`";
+        return (Vec::new(), vec![Problem::new(file, 1, told)]);
     }
     let fixture: FixtureFile<'_> = match serde_json::from_str(text) {
         Ok(fixture) => fixture,
@@ -161,6 +178,10 @@ impl Reader<'_> {
 
     fn case(&self, raw: &str) -> Result<Case, Vec<Problem>> {
         let start = self.line(raw);
+        if !raw.starts_with('{') {
+            let told = "a case must be a JSON object with at least `id`, `why`, `shows`, `origin` and `steps`";
+            return Err(vec![Problem::new(self.file, start, told)]);
+        }
         let entry: CaseEntry<'_> = serde_json::from_str(raw).map_err(|fault| {
             let line = start + fault.line().max(1) - 1;
             let at = raw.as_ptr().addr() - self.text.as_ptr().addr()
@@ -242,7 +263,12 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
     };
     steps
         .into_iter()
-        .map(|step| action(serde_json::from_value(step).map_err(|fault| fault.to_string())?))
+        .map(|step| match step {
+            Value::Object(_) => {
+                action(serde_json::from_value(step).map_err(|fault| fault.to_string())?)
+            }
+            other => Err(format!("a step must be an object, not {other}")),
+        })
         .collect()
 }
 
@@ -270,12 +296,25 @@ fn call_together(step: StepEntry) -> Result<CallStep, String> {
 }
 
 fn call(step: StepEntry) -> Result<CallStep, String> {
-    let Some(operation) = step.call else {
+    let Some(operation) = step.call.clone() else {
         return Err("a call names its operation in `call`".to_owned());
     };
-    if step.returns.as_ref().is_some_and(is_unblessed) {
+    match step.returns.as_ref().and_then(bless_mark) {
+        Some(Value::Bool(true)) => {
+            return Err(format!(
+                "the call of `{operation}` expects nothing yet; run `proofmark bless --suite DIR`, which writes what the reference answers in place of `$bless`"
+            ));
+        }
+        Some(other) => {
+            return Err(format!(
+                "`$bless` takes true, not {other}; write `\"returns\": {{\"$bless\": true}}` or what the call returns"
+            ));
+        }
+        None => {}
+    }
+    if step.has_bless_inside() {
         return Err(format!(
-            "the call of `{operation}` expects nothing yet; run `proofmark bless --suite DIR`, which writes what the reference answers in place of `$bless`"
+            "`$bless` can only be the whole `returns` of a call; write `\"returns\": {{\"$bless\": true}}`, whether `{operation}` is to return or to fail"
         ));
     }
     let expect = match (step.returns, step.fails, step.either) {
@@ -352,9 +391,22 @@ fn as_joined(expected: Value) -> Value {
     }
 }
 
-/// `{"$bless": true}`: where an author wants what a subject answers written down.
-pub(crate) fn is_unblessed(expected: &Value) -> bool {
-    expected.as_object().is_some_and(|map| map.len() == 1 && map.contains_key("$bless"))
+/// What `$bless` takes, where it is all that is expected. `{"$bless": true}`: an author wants what a subject answers written down.
+fn bless_mark(expected: &Value) -> Option<&Value> {
+    expected.as_object().filter(|map| map.len() == 1)?.get("$bless")
+}
+
+fn has_bless(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(has_bless),
+        Value::Object(map) if map.len() == 1 && map.contains_key("$literal") => false,
+        Value::Object(map) => a_member_has_bless(map),
+        _ => false,
+    }
+}
+
+fn a_member_has_bless(map: &Map<String, Value>) -> bool {
+    map.contains_key("$bless") || map.values().any(has_bless)
 }
 
 /// An expected contract error; without a code anything at all would do.

@@ -1,12 +1,14 @@
 //! What must be true of a suite as a whole, so that its verdicts mean something.
 
+mod files;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::falsifiable::can_fail;
-use crate::case::{Action, Case, CaseKind, FileExpected, FileGiven, Step};
+use crate::case::{Action, Case, CaseKind, FileExpected, Step};
 use crate::ledger::{Contract, Requirement};
-use crate::problem::{Problem, did_you_mean};
-use crate::saved::{name_of, references};
+use crate::problem::{NO_CASE, Problem, did_you_mean};
+use crate::saved::{name_of, no_reference, references};
 
 /// A case needs the hooks whose operations it calls.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -45,11 +47,15 @@ pub(crate) fn check(
     }
     names_are_unique(cases, &mut problems);
     ids_are_unique(contracts, &mut problems);
+    let mut rows: HashMap<&str, usize> = HashMap::new();
+    for outline in cases.iter().filter_map(outline_of) {
+        *rows.entry(outline).or_default() += 1;
+    }
     let mut shown: HashMap<&str, usize> = HashMap::new();
     for case in cases {
         match contracts.get(&case.contract) {
             Some(contract) => {
-                let mut lint = CaseLint { case, contract, problems: &mut problems };
+                let mut lint = CaseLint { case, contract, rows: &rows, problems: &mut problems };
                 lint.check();
             }
             None if unread.no_ledger.contains(case.contract.as_str()) => {}
@@ -67,10 +73,7 @@ pub(crate) fn check(
             let count = shown.get(requirement.id.as_str()).copied().unwrap_or(0);
             let message = match (&requirement.excluded, count) {
                 (None, 0) if unread.broken.contains(contract.id.as_str()) => continue,
-                (None, 0) => format!(
-                    "`{}` has no case; write one that shows it, or say in `excluded` why none can",
-                    requirement.id
-                ),
+                (None, 0) => format!("`{}` {NO_CASE}", requirement.id),
                 (Some(_), 1..) => format!(
                     "`{}` is excluded and yet {count} case(s) show it; drop one or the other",
                     requirement.id
@@ -118,9 +121,19 @@ fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {
     }
 }
 
+/// The id of the outline of which a case is a row.
+fn outline_of(case: &Case) -> Option<&str> {
+    let (id, _) = case.id().rsplit_once('/').filter(|(_, row)| row.parse::<usize>().is_ok())?;
+    // The rows of an outline stand below its steps, and a scenario's title above them.
+    let below_its_steps = case.steps.last().is_some_and(|step| step.at.line < case.at.line);
+    (matches!(case.kind, CaseKind::Scenario) && below_its_steps).then_some(id)
+}
+
 struct CaseLint<'a> {
     case: &'a Case,
     contract: &'a Contract,
+    /// How many rows each outline has.
+    rows: &'a HashMap<&'a str, usize>,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -134,7 +147,12 @@ impl CaseLint<'_> {
     fn wrong_step(&mut self, step: &Step, message: impl std::fmt::Display) {
         match self.case.kind {
             CaseKind::Scenario => {
-                self.problems.push(Problem::new(&step.at.file, step.at.line, message.to_string()));
+                let told = Problem::new(&step.at.file, step.at.line, message.to_string());
+                let rows = outline_of(self.case).and_then(|outline| self.rows.get(outline));
+                self.problems.push(match rows {
+                    Some(rows) => told.of_row(self.case.at.line, *rows),
+                    None => told,
+                });
             }
             CaseKind::Fixture | CaseKind::Law(_) => self.wrong(message),
         }
@@ -143,11 +161,8 @@ impl CaseLint<'_> {
     /// Something is wrong with a tag, or with a fixture's member. Rows of an outline share their tags, so it is told once, and among the outline's own
     /// lines: from a row on, the next tags are those of another scenario.
     fn wrong_tag(&mut self, message: impl std::fmt::Display) {
-        let case = self.case;
-        let row = case.id().rsplit_once('/').filter(|(_, row)| row.parse::<usize>().is_ok());
-        let last = case.steps.last().filter(|step| step.at.line < case.at.line);
-        match (case.kind, row, last) {
-            (CaseKind::Scenario, Some((id, _)), Some(last)) => {
+        match (outline_of(self.case), self.case.steps.last()) {
+            (Some(id), Some(last)) => {
                 let told = format!("case `{id}`: {message}");
                 self.problems.push(Problem::new(&last.at.file, last.at.line, told));
             }
@@ -189,7 +204,12 @@ impl CaseLint<'_> {
                 "it shows no requirement; name in `shows` (or a tag `@shows:…`) what it proves",
             );
         }
-        for id in &self.case.shows {
+        for (index, id) in self.case.shows.iter().enumerate() {
+            if self.case.shows[..index].contains(id) {
+                self.wrong_tag(format!(
+                    "it says twice that it shows `{id}`; name each requirement once"
+                ));
+            }
             if self.contract.requirement(id).is_none() {
                 let hint = did_you_mean(
                     id,
@@ -241,6 +261,7 @@ impl CaseLint<'_> {
                 );
             }
         }
+        self.check_processes();
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
                 let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
@@ -259,6 +280,28 @@ impl CaseLint<'_> {
         }
     }
 
+    /// Only a process that a call has started can be killed.
+    fn check_processes(&mut self) {
+        let case = self.case;
+        let mut started: BTreeSet<&str> = BTreeSet::new();
+        for step in &case.steps {
+            started.extend(step.calls().iter().map(|call| call.process.as_str()));
+            let Action::Kill { process } = &step.action else { continue };
+            if case.calls().next().is_none() || started.contains(process.as_str()) {
+                continue;
+            }
+            let known: Vec<&str> = started.iter().copied().collect();
+            let known = match known.as_slice() {
+                [] => "no step before calls anything".to_owned(),
+                known => format!("there are `{}`", known.join("`, `")),
+            };
+            self.wrong_step(
+                step,
+                format!("no step before calls anything in process `{process}`; {known}"),
+            );
+        }
+    }
+
     /// A reference is to what an earlier step saved.
     fn check_references(&mut self) {
         let mut saved: Vec<&str> = Vec::new();
@@ -266,6 +309,11 @@ impl CaseLint<'_> {
             let calls = step.calls();
             let mut wanted = Vec::new();
             for call in calls {
+                if let Some(wrong) = no_reference(&call.args) {
+                    self.wrong_step(step, format!(
+                        "`$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {wrong}; a real value of that form stands in `$literal`"
+                    ));
+                }
                 references(&call.args, &mut wanted);
                 let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
                 outcomes
@@ -296,99 +344,11 @@ impl CaseLint<'_> {
             }
         }
     }
-
-    fn check_files(&mut self) {
-        let mut paths: Vec<&String> = self.case.given.files.keys().collect();
-        let mut given: Vec<(&String, &FileGiven)> = self.case.given.files.iter().collect();
-        for step in &self.case.steps {
-            match &step.action {
-                Action::Write(files) => {
-                    paths.extend(files.keys());
-                    given.extend(files);
-                }
-                Action::Leaves(files) => {
-                    paths.extend(
-                        files.iter().filter(|(path, _)| *path != ".").map(|(path, _)| path),
-                    );
-                    if files.get(".").is_some_and(|file| !matches!(file, FileExpected::Entries(_)))
-                    {
-                        self.wrong(
-                            "`.` is the workspace itself, of which only `entries` can be told"
-                                .to_owned(),
-                        );
-                    }
-                }
-                Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
-            }
-        }
-        if !paths.is_empty() && !self.contract.workspace {
-            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
-        }
-        for path in paths {
-            if !is_inside(path) {
-                self.wrong(format!(
-                    "the path `{path}` must be relative, without `..` but for `../outside/…`"
-                ));
-            }
-        }
-        let paths_given: Vec<&String> = given.iter().map(|(path, _)| *path).collect();
-        for (path, file) in given {
-            match file {
-                FileGiven::Symlink(target) if target.starts_with('/') && !is_device(target) => {
-                    self.wrong("a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine");
-                }
-                FileGiven::Symlink(target)
-                    if !target.starts_with('/') && leads_away(path, target) =>
-                {
-                    self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace and of `../outside`; nothing else may be touched"));
-                }
-                FileGiven::Hardlink(target)
-                    if is_inside(target) && !paths_given.contains(&target) =>
-                {
-                    self.wrong(format!("the hard link `{path}` is another name of `{target}`, which the case does not give"));
-                }
-                FileGiven::Hardlink(target) if !is_inside(target) => {
-                    self.wrong(format!("the hard link to `{target}` must be to a path in the workspace or in `../outside/…`"));
-                }
-                _ => {}
-            }
-        }
-    }
 }
 
 /// Where nothing is near enough to have been meant, what else would be right.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
-}
-
-fn is_inside(path: &str) -> bool {
-    let inside = path.strip_prefix("../outside/").unwrap_or(path);
-    !inside.is_empty()
-        && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
-}
-
-/// Whether a link at `path` points neither into the workspace nor into the folder beside it.
-fn leads_away(path: &str, target: &str) -> bool {
-    let place = match path.strip_prefix("../outside/") {
-        Some(rest) => format!("outside/{rest}"),
-        None => format!("workspace/{path}"),
-    };
-    let mut parts: Vec<&str> = place.split('/').collect();
-    parts.pop();
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.pop().is_none() => return true,
-            ".." => {}
-            name => parts.push(name),
-        }
-    }
-    target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
-}
-
-/// What every machine has, and what writing to does no harm.
-fn is_device(target: &str) -> bool {
-    ["/dev/null", "/dev/zero", "/dev/full"].contains(&target)
 }
 
 fn is_kebab(part: &str) -> bool {

@@ -7,3 +7,4 @@ pub(crate) mod fixture;
 pub(crate) mod lint;
 pub(crate) mod source;
 pub(crate) mod strict;
+mod walk;

@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
+use super::walk::Walk;
+use crate::problem::Problem;
+
 static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 static FIXTURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fixtures");
 
 /// The text files of a suite, by path from its top (`fixtures/…`, `features/…`), in path order.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct SuiteFiles {
     files: Vec<(String, String)>,
+    /// What is there and could not be read, or would be passed over.
+    problems: Vec<Problem>,
 }
 
 /// Why a suite's folder could not be read.
@@ -38,13 +43,13 @@ impl SuiteFiles {
 
     /// The files of a folder, in place of the embedded ones.
     pub fn in_folder(folder: &Path) -> Result<Self, SourceError> {
-        let mut files = Vec::new();
+        let mut walk = Walk::of(folder);
         let mut found = false;
         for part in ["fixtures", "features"] {
             let path = folder.join(part);
             if path.is_dir() {
                 found = true;
-                walk(&path, part, &mut files)?;
+                walk.folder(&path, part);
             }
         }
         if !found {
@@ -53,7 +58,7 @@ impl SuiteFiles {
                 .map_err(|fault| SourceError::Unreadable { path: folder.to_owned(), fault })?;
             return Err(SourceError::Empty { path: folder.to_owned() });
         }
-        Ok(Self::sorted(files))
+        Ok(Self { problems: walk.problems, ..Self::sorted(walk.files) })
     }
 
     /// Files given as pairs of path and text.
@@ -63,7 +68,17 @@ impl SuiteFiles {
 
     fn sorted(mut files: Vec<(String, String)>) -> Self {
         files.sort();
-        Self { files }
+        Self { files, problems: Vec::new() }
+    }
+
+    /// The same with what was found wrong when files were read.
+    pub fn with_problems(self, problems: Vec<Problem>) -> Self {
+        Self { problems, ..self }
+    }
+
+    /// What is wrong with files that are not among these.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
@@ -83,7 +98,7 @@ impl SuiteFiles {
     }
 }
 
-fn is_ours(path: &str) -> bool {
+pub(super) fn is_ours(path: &str) -> bool {
     [".toml", ".json", ".feature"].iter().any(|end| path.ends_with(end))
 }
 
@@ -97,22 +112,4 @@ fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
     for sub in dir.dirs() {
         embed(sub, prefix, files);
     }
-}
-
-fn walk(folder: &Path, prefix: &str, files: &mut Vec<(String, String)>) -> Result<(), SourceError> {
-    let unreadable = |path: &Path| {
-        let path = path.to_owned();
-        move |fault| SourceError::Unreadable { path, fault }
-    };
-    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
-        let entry = entry.map_err(unreadable(folder))?;
-        let name = format!("{prefix}/{}", entry.file_name().to_string_lossy());
-        let path = entry.path();
-        if path.is_dir() {
-            walk(&path, &name, files)?;
-        } else if is_ours(&name) {
-            files.push((name, fs::read_to_string(&path).map_err(unreadable(&path))?));
-        }
-    }
-    Ok(())
 }

@@ -84,6 +84,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         },
         "$literal" => Ok(Node::Exact(argument.clone())),
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
+        "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; say here what is expected".to_owned()),
         other => Err(format!(
             "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $ref, $literal and $repeat"
         )),

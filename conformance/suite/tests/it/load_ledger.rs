@@ -87,6 +87,31 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
     "excluded = \"nobody can\"\nsource = ",
     "10: `DEMO-001` is excluded and yet 2 case(s) show it; drop one or the other"
 )]
+#[case::operation_of_one_word(
+    "\"demo.read\",",
+    "\"read\", \"demo.read\",",
+    "6: `read` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+)]
+#[case::operation_with_an_underscore(
+    "\"demo.read\",",
+    "\"demo.re_ad\", \"demo.read\",",
+    "6: `demo.re_ad` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+)]
+#[case::operation_without_a_name(
+    "\"demo.hold\"",
+    "\"\"",
+    "7: `` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+)]
+#[case::operation_that_stands_twice(
+    "\"demo.write\"",
+    "\"demo.write\", \"demo.write\"",
+    "6: the operation `demo.write` stands twice; name each once"
+)]
+#[case::operation_and_hook(
+    "\"demo.write\"",
+    "\"demo.write\", \"demo.lock\"",
+    "6: `demo.lock` is an operation and a hook; give the hook a name of its own"
+)]
 fn a_broken_ledger(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(LEDGER, old, new)), format!("{LEDGER}:{problem}"));
 }

@@ -3,10 +3,12 @@
 
 mod common;
 mod feature_forms;
+mod folders;
 mod laws;
 mod load_feature;
 mod load_fixture;
 mod load_ledger;
+mod lost_in_silence;
 mod matcher;
 mod matcher_laws;
 mod schemas;

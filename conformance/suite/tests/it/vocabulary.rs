@@ -22,14 +22,10 @@ fn scenario(number: usize, step: &VocabularyStep) -> String {
     let below = match step.below {
         Below::Nothing => String::new(),
         Below::Text(text) => format!("      \"\"\"\n      {text}\n      \"\"\"\n"),
-        Below::Table(table) => {
-            // One call alone is not together, so the last row stands twice.
-            let last = table.lines().next_back().unwrap_or_default();
-            table.lines().chain([last]).map(|row| format!("      {row}\n")).collect()
-        }
+        Below::Table(table) => table.lines().map(|row| format!("      {row}\n")).collect(),
     };
     format!(
-        "  @id:story/step-{number} @shows:DEMO-001\n  Scenario: Step {number}\n    Given the agent \"sage\" with id \"sage-1\"\n    When \"demo.read\" is called\n    Then it returns null\n    When \"demo.read\" is called\n    {}\n{below}\n",
+        "  @id:story/step-{number} @shows:DEMO-001\n  Scenario: Step {number}\n    Given the agent \"sage\" with id \"sage-1\"\n    When \"demo.read\" is called\n    Then it returns null\n    When \"demo.read\" is called in process \"b\" with:\n      \"\"\"\n      {{}}\n      \"\"\"\n    {}\n{below}\n",
         step.example
     )
 }

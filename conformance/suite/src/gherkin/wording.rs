@@ -1,0 +1,80 @@
+//! A step's wording, made comparable: what an author fills in, and other words for the same, do not count.
+
+/// What authors say for a word of the vocabulary; nothing where the word adds nothing.
+const SAME: [(&str, &str); 15] = [
+    ("answers", "returns"),
+    ("gives", "returns"),
+    ("hands", "returns"),
+    ("produces", "returns"),
+    ("responds", "returns"),
+    ("yields", "returns"),
+    ("back", ""),
+    ("errors", "fails"),
+    ("raised", "fails"),
+    ("thrown", "fails"),
+    ("raises", "fails"),
+    ("rejects", "fails"),
+    ("throws", "fails"),
+    ("contains", "holds"),
+    ("invoked", "called"),
+];
+
+/// What authors say of a file for which the vocabulary has one phrase.
+const NOT_THERE: [&str; 6] =
+    [" is gone", " is absent", " is missing", " is deleted", " is removed", " is not there"];
+
+/// A value that is no word stands in a doc string: an object or a list after the words means a step that takes one.
+fn with_value_below(text: &str) -> String {
+    let mut quoted = false;
+    let opens = text.char_indices().find(|(_, letter)| {
+        quoted ^= *letter == '"';
+        !quoted && matches!(letter, '[' | '{')
+    });
+    match opens {
+        Some((at, _)) if at > 0 => format!("{}:", text[..at].trim_end().trim_end_matches(':')),
+        _ => text.to_owned(),
+    }
+}
+
+/// A code such as `EIO`: which one it is tells no step from another.
+fn is_code(word: &str) -> bool {
+    word.len() > 2
+        && word.starts_with('E')
+        && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+}
+
+/// A step's wording without what an author fills in, to compare wordings.
+pub(super) fn shape(text: &str) -> String {
+    let text = with_value_below(text.trim());
+    let text = NOT_THERE.iter().fold(text, |text, said| text.replace(said, " does not exist"));
+    let codes = text.split(' ').map(|word| if is_code(word) { "ECODE" } else { word });
+    let text = codes.collect::<Vec<_>>().join(" ");
+    let text = text.as_str();
+    let text = ["Given ", "When ", "Then ", "And ", "But ", "* "]
+        .iter()
+        .find_map(|keyword| text.strip_prefix(keyword))
+        .unwrap_or(text);
+    let mut shape = String::new();
+    for (index, part) in text.split('"').enumerate() {
+        shape.push_str(if index % 2 == 1 { "\"\"" } else { part });
+    }
+    let shape: String = shape
+        .to_lowercase()
+        .chars()
+        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
+        .collect();
+    let words = shape.split_whitespace().map(|word| {
+        let (bare, colon) = word.strip_suffix(':').map_or((word, ""), |bare| (bare, ":"));
+        let meant = match bare {
+            "null" | "true" | "false" => "\"\"",
+            _ => SAME.iter().find(|(said, _)| *said == bare).map_or(bare, |(_, meant)| meant),
+        };
+        (meant, colon)
+    });
+    words.fold(String::new(), |mut shape, (word, colon)| {
+        if !shape.is_empty() && !word.is_empty() {
+            shape.push(' ');
+        }
+        shape + word + colon
+    })
+}

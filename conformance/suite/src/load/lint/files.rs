@@ -1,0 +1,121 @@
+//! What must be true of the files that a case gives and expects.
+
+use std::collections::BTreeMap;
+
+use super::CaseLint;
+use crate::case::{Action, FileExpected, FileGiven};
+
+impl CaseLint<'_> {
+    pub(super) fn check_files(&mut self) {
+        let mut paths: Vec<&String> = self.case.given.files.keys().collect();
+        let mut given: Vec<(&String, &FileGiven)> = self.case.given.files.iter().collect();
+        for step in &self.case.steps {
+            match &step.action {
+                Action::Write(files) => {
+                    paths.extend(files.keys());
+                    given.extend(files);
+                }
+                Action::Leaves(files) => {
+                    paths.extend(
+                        files.iter().filter(|(path, _)| *path != ".").map(|(path, _)| path),
+                    );
+                    if files.get(".").is_some_and(|file| !matches!(file, FileExpected::Entries(_)))
+                    {
+                        self.wrong(
+                            "`.` is the workspace itself, of which only `entries` can be told"
+                                .to_owned(),
+                        );
+                    }
+                }
+                Action::Call(_) | Action::Together(_) | Action::Kill { .. } => {}
+            }
+        }
+        if !paths.is_empty() && !self.contract.workspace {
+            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
+        }
+        for path in paths {
+            if !is_inside(path) {
+                self.wrong(format!(
+                    "the path `{path}` must be relative, without `..` but for `../outside/…`"
+                ));
+            }
+        }
+        self.check_folders(&self.case.given.files);
+        for step in &self.case.steps {
+            if let Action::Write(files) = &step.action {
+                self.check_folders(files);
+            }
+        }
+        let paths_given: Vec<&String> = given.iter().map(|(path, _)| *path).collect();
+        for (path, file) in given {
+            match file {
+                FileGiven::Symlink(target) if target.starts_with('/') && !is_device(target) => {
+                    self.wrong("a symlink's target must be relative, or /dev/null, /dev/zero or /dev/full, so that the case means the same on every machine");
+                }
+                FileGiven::Symlink(target)
+                    if !target.starts_with('/') && leads_away(path, target) =>
+                {
+                    self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace and of `../outside`; nothing else may be touched"));
+                }
+                FileGiven::Hardlink(target)
+                    if is_inside(target) && !paths_given.contains(&target) =>
+                {
+                    self.wrong(format!("the hard link `{path}` is another name of `{target}`, which the case does not give"));
+                }
+                FileGiven::Hardlink(target) if !is_inside(target) => {
+                    self.wrong(format!("the hard link to `{target}` must be to a path in the workspace or in `../outside/…`"));
+                }
+                _ => {}
+            }
+        }
+    }
+    /// Nothing that is put there at once is a file and a folder.
+    fn check_folders(&mut self, files: &BTreeMap<String, FileGiven>) {
+        for (path, _) in files.iter().filter(|(_, file)| is_no_folder(file)) {
+            let folder = format!("{path}/");
+            if let Some(inside) = files.keys().find(|other| other.starts_with(&folder)) {
+                self.wrong(format!(
+                    "`{path}` is given as a file, and yet `{inside}` makes it a folder; give one of them another name"
+                ));
+            }
+        }
+    }
+}
+
+/// What has a path of this kind can have nothing below it; a link may lead to a folder.
+fn is_no_folder(file: &FileGiven) -> bool {
+    match file {
+        FileGiven::Text(_) | FileGiven::Bytes(_) | FileGiven::Hardlink(_) | FileGiven::Fifo => true,
+        FileGiven::Symlink(_) | FileGiven::Folder => false,
+    }
+}
+
+fn is_inside(path: &str) -> bool {
+    let inside = path.strip_prefix("../outside/").unwrap_or(path);
+    !inside.is_empty()
+        && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
+}
+
+/// Whether a link at `path` points neither into the workspace nor into the folder beside it.
+fn leads_away(path: &str, target: &str) -> bool {
+    let place = match path.strip_prefix("../outside/") {
+        Some(rest) => format!("outside/{rest}"),
+        None => format!("workspace/{path}"),
+    };
+    let mut parts: Vec<&str> = place.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.pop().is_none() => return true,
+            ".." => {}
+            name => parts.push(name),
+        }
+    }
+    target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
+}
+
+/// What every machine has, and what writing to does no harm.
+fn is_device(target: &str) -> bool {
+    ["/dev/null", "/dev/zero", "/dev/full"].contains(&target)
+}

@@ -1,0 +1,218 @@
+//! What an author says, and what would be lost without a word: a second outcome, a doc string that nobody reads, a file that is a folder.
+
+use rstest::rstest;
+
+use crate::common::{FEATURE, FIXTURE, changed, load, problems, with};
+use crate::load_feature::{OUTLINE, refused};
+
+const THEN: &str = "    Then it returns null\n";
+const DOC: &str = "\n      \"\"\"\n      {}\n      \"\"\"\n";
+
+/// The sound narrative with these lines in place of its last.
+#[track_caller]
+fn told(lines: &str, problem: &str) {
+    assert_eq!(problems(changed(FEATURE, THEN, lines)), format!("{FEATURE}:{problem}"));
+}
+
+const TWO_OUTCOMES: &str =
+    "7: the call has an outcome already, at line 6; a call ends in one way, so drop one of the two";
+
+#[rstest]
+#[case::two_values("Then it returns 5\nThen it returns 6\n", TWO_OUTCOMES)]
+#[case::value_and_failure("Then it returns 5\nAnd it fails with EIO\n", TWO_OUTCOMES)]
+#[case::a_step_of_a_contract("Then it returns 5\nThen the append is acknowledged\n", TWO_OUTCOMES)]
+#[case::a_step_that_asks_and_judges(
+    "Then reading \"a\" gives 1 event\nThen it returns 5\n",
+    TWO_OUTCOMES
+)]
+#[case::two_streams(
+    "Then it streams:\n\"\"\"\n[1]\n\"\"\"\nThen it streams:\n\"\"\"\n[2]\n\"\"\"\n",
+    "10: what the call streams is said already, at line 6; write all its items in one step"
+)]
+fn one_call_has_one_outcome(#[case] lines: &str, #[case] problem: &str) {
+    told(lines, problem);
+}
+
+#[test]
+fn outcome_stream_and_asks_are_said_together() {
+    let asked =
+        "Then the fake \"secrets\" was asked \"get\" with:\n\"\"\"\n{\"key\": \"K\"}\n\"\"\"\n";
+    let lines = format!(
+        "Then it returns 5\nAnd it streams:\n\"\"\"\n[1]\n\"\"\"\n{asked}{asked}And \"s\" is nowhere in what it said\nAnd \"t\" is nowhere in what it said\n"
+    );
+    let suite = load(changed(FEATURE, THEN, &lines));
+    let call = suite.case("demo/story/back").unwrap().calls().next().unwrap();
+    assert_eq!((call.expect.len(), call.hides.len()), (1, 2));
+}
+
+#[rstest]
+#[case::called("When \"demo.read\" is called", "`When \"demo.read\" is called with:`")]
+#[case::a_value("Then it returns 1", "`Then it returns:`")]
+#[case::a_text("Then it returns \"a b\"", "`Then it returns:`")]
+#[case::a_failure("Then it fails with EIO", "`Then it fails with EIO and:`")]
+fn a_doc_string_that_nobody_reads(#[case] step: &str, #[case] right: &str) {
+    let problem = format!("6: this step takes no doc string; the one that does is {right}");
+    told(&format!("    {step}{DOC}"), &problem);
+}
+
+#[test]
+fn a_doc_string_under_a_step_of_which_no_form_takes_one() {
+    let problem = "6: this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)";
+    told(&format!("    Given the folder \"q\" exists{DOC}    Then it returns null\n"), problem);
+}
+
+#[test]
+fn a_table_that_nobody_reads() {
+    let problem = "6: this step takes no table; drop it, or write a step that takes one, such as `these calls are made together:`";
+    told("    Then it returns 1\n      | a |\n", problem);
+}
+
+const HOLDS: &str = "Given the file \"a\" holds:\n\"\"\"\nx\n\"\"\"\n";
+
+#[rstest]
+#[case::file(
+    &format!("{HOLDS}{HOLDS}"),
+    "9: `a` is given already, at line 5; drop one of the two"
+)]
+#[case::file_and_folder(
+    &format!("{HOLDS}Given the folder \"a\" exists\n"),
+    "9: `a` is given already, at line 5; drop one of the two"
+)]
+#[case::clock(
+    "Given the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 1 ms\nGiven the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 2 ms\n",
+    "6: the clock is given already, at line 5; drop one of the two"
+)]
+#[case::secret(
+    "Given the secret \"K\" is \"v\"\nGiven the secret \"K\" is \"w\"\n",
+    "6: the secret `K` is given already, at line 5; drop one of the two"
+)]
+#[case::fake(
+    "Given the secret \"K\" is \"v\"\nGiven the fake \"secrets\" plays:\n\"\"\"\n{\"values\": {}}\n\"\"\"\n",
+    "6: a step before this one says already what the fake `secrets` plays, and would be forgotten; say all of it in one step"
+)]
+fn a_world_is_given_once(#[case] lines: &str, #[case] problem: &str) {
+    let when = "    When \"demo.read\"";
+    let files = changed(FEATURE, when, &format!("{lines}{when}"));
+    assert_eq!(problems(files), format!("{FEATURE}:{problem}"));
+}
+
+#[test]
+fn a_file_is_no_folder() {
+    let told = "case `read/back`: `a` is given as a file, and yet `a/b` makes it a folder; give one of them another name";
+    let files = r#"{"files": {"a": {"text": ""}, "a/b": {"text": ""}}}"#;
+    let given = changed(FIXTURE, "\"given\": {}", &format!("\"given\": {files}"));
+    assert_eq!(problems(given), format!("{FIXTURE}:5: {told}"));
+    let step = changed(FIXTURE, "\"steps\": [", &format!("\"steps\": [ {files},"));
+    assert_eq!(problems(step), format!("{FIXTURE}:5: {told}"));
+    let of_folder = files.replacen("\"text\": \"\"", "\"folder\": true", 1);
+    load(changed(FIXTURE, "\"given\": {}", &format!("\"given\": {of_folder}")));
+}
+
+#[test]
+fn a_process_that_nobody_called_in_is_not_killed() {
+    let problem = "6: no step before calls anything in process `bb`; there are `a`";
+    told(
+        &format!("    When process \"bb\" is killed\n    When \"demo.read\" is called\n{THEN}"),
+        problem,
+    );
+    let steps = "\"steps\": [ { \"kill\": \"a\" },";
+    assert_eq!(
+        problems(changed(FIXTURE, "\"steps\": [", steps)),
+        format!(
+            "{FIXTURE}:5: case `read/back`: no step before calls anything in process `a`; no step before calls anything"
+        )
+    );
+}
+
+#[rstest]
+#[case::id(
+    "@id:story/back",
+    "@id:story/back @id:story/other",
+    "`@id:story/other` is the second `@id:` of one scenario, and only one could count; drop one"
+)]
+#[case::origin(
+    "@id:story/back",
+    "@id:story/back @origin:contract @origin:reference",
+    "`@origin:reference` is the second `@origin:` of one scenario, and only one could count; drop one"
+)]
+#[case::shows(
+    "@shows:DEMO-001",
+    "@shows:DEMO-001 @shows:DEMO-001",
+    "case `story/back`: it says twice that it shows `DEMO-001`; name each requirement once"
+)]
+fn a_tag_counts_once(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+    assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:4: {problem}"));
+}
+
+#[rstest]
+#[case::number(r#"{"$ref": 5}"#)]
+#[case::with_company(r#"{"$ref":"a","b":1}"#)]
+fn a_reference_that_is_none(#[case] written: &str) {
+    let args = format!("\"args\": {{\"x\": [{written}]}}");
+    let told = problems(changed(FIXTURE, "\"args\": {}", &args));
+    let shown = written.replace(": ", ":");
+    assert_eq!(
+        told,
+        format!(
+            "{FIXTURE}:5: case `read/back`: `$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {shown}; a real value of that form stands in `$literal`"
+        )
+    );
+}
+
+#[test]
+fn a_fault_of_one_row_names_it() {
+    refused(
+        &OUTLINE.replace("| 9 |", "| x |"),
+        "5: with the example on line 14: the doc string is not JSON: expected value at line 1 column 7\nfeatures/demo/story.feature:9: with the example on line 14: no step says `it returns x`; the nearest is `Then it returns:`",
+    );
+    // What the lint finds of a whole case is told so, too.
+    let outline = OUTLINE
+        .replace("\"demo.read\" is", "\"demo.<call>\" is")
+        .replace("| n |", "| n | call |")
+        .replace("| 7 |", "| 7 | read |")
+        .replace("| 9 |", "| 9 | raed |");
+    assert_eq!(
+        problems(with(FEATURE, &outline)),
+        format!(
+            "{FEATURE}:5: with the example on line 14: `demo.raed` is not an operation of demo (did you mean `demo.read`?)"
+        )
+    );
+}
+
+const RETURNS: &str = "\"returns\": null";
+const BLESS: &str = "write `\"returns\": {\"$bless\": true}`";
+
+#[rstest]
+#[case::not_true(
+    r#""returns": {"$bless": false}"#,
+    &format!("`$bless` takes true, not false; {BLESS} or what the call returns")
+)]
+#[case::inside(
+    r#""returns": {"a": [{"$bless": true}]}"#,
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+)]
+#[case::of_a_failure(
+    r#""fails": {"$bless": true}"#,
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+)]
+fn a_golden_waits_in_one_form(#[case] expected: &str, #[case] problem: &str) {
+    let told = problems(changed(FIXTURE, RETURNS, expected));
+    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: {problem}"));
+}
+
+#[test]
+fn a_fixture_is_made_of_objects() {
+    let told = problems(with(FIXTURE, "[]"));
+    let problem =
+        "a fixture must be a JSON object with the members `contract`, `topic` and `cases`";
+    assert_eq!(told, format!("{FIXTURE}:1: {problem}"));
+    let step = r#"{ "call": "demo.read", "args": {}, "returns": null }"#;
+    let told = problems(changed(FIXTURE, step, "[]"));
+    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: a step must be an object, not []"));
+}
+
+#[test]
+fn a_narrative_waits_for_no_golden() {
+    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
+    told("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
+}
