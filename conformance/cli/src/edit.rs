@@ -141,7 +141,7 @@ fn load(files: &BTreeMap<String, String>, unread: &[Problem]) -> Result<Suite, V
 
 fn not_written(path: &Path) -> impl Fn(io::Error) -> Failed {
     let path = path.to_owned();
-    move |fault| Failed::NotWritten { path: path.clone(), fault }
+    move |fault| Failed::NotSaved { path: path.clone(), fault }
 }
 
 fn halfway(fault: io::Error, written: &[String]) -> io::Error {

@@ -54,8 +54,6 @@ pub(crate) enum Failed {
     Usage(String),
     #[error("`{}` cannot be written: {fault}", path.display())]
     NotSaved { path: PathBuf, fault: io::Error },
-    #[error("`{}` cannot be written: {fault}", path.display())]
-    NotWritten { path: PathBuf, fault: io::Error },
     #[error("the report cannot be written to `{}`: {fault}", path.display())]
     NoReport { path: PathBuf, fault: io::Error },
     #[error("`{}` cannot be read: {fault}", path.display())]

@@ -99,7 +99,7 @@ fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
 
 /// Writes nothing where something is: what is there already is found out first.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
-    let not_made = |path: &Path, fault| Failed::NotWritten { path: path.to_owned(), fault };
+    let not_made = |path: &Path, fault| Failed::NotSaved { path: path.to_owned(), fault };
     for (path, _) in files {
         let path = folder.join(path);
         if path.symlink_metadata().is_ok() {
