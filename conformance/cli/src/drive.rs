@@ -81,14 +81,14 @@ pub(crate) fn drive(
 
     let started = Instant::now();
     let mut progress = Progress::new(count);
-    let mut failed_fast = false;
+    let mut first_failed = None;
     let today = how.known.today();
     let mut on_event = |event: &Event| {
         progress.on_event(event);
         let Event::Case(result) = event else { return };
         let excused = known.as_ref().is_some_and(|known| known.excuses(&result.case, today));
         if how.fail_fast && result.failed_unexpectedly() && !excused {
-            failed_fast = true;
+            first_failed.get_or_insert_with(|| result.case.clone());
             cancel.cancel();
         }
     };
@@ -105,7 +105,7 @@ pub(crate) fn drive(
     if let Some(known) = &known {
         known.hold_against(&mut outcome, today);
     }
-    outcome.stopped = failed_fast;
+    outcome.stopped = first_failed;
     memory.keep(&outcome);
     let contracts = outcome.judge(&suite);
     outcome.unkept = unkept(&subject, &ran, &outcome);
@@ -130,7 +130,11 @@ pub(crate) fn drive(
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
     let kept = keep.map_or(Ok(()), |keep| (keep.write)(&suite, &outcome));
     let exit = with_reports(told, saved.and(kept))?;
-    if outcome.interrupted && !outcome.stopped { Err(Failed::Interrupted) } else { Ok(exit) }
+    if outcome.interrupted && outcome.stopped.is_none() {
+        Err(Failed::Interrupted)
+    } else {
+        Ok(exit)
+    }
 }
 
 /// Writes every report. What it says to a program's caller is the exit code.
@@ -180,7 +184,7 @@ fn write_to_stdout(
 
 fn write_human(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
     let Report { suite, outcome, contracts, elapsed, aim, rerun, .. } = *report;
-    failures::write(out, suite, &outcome.results, rerun)?;
+    failures::write(out, suite, outcome, rerun)?;
     if let Some(subject) = &outcome.subject {
         let claims = subject.contracts.join(", ");
         let claims = if claims.is_empty() { "nothing" } else { &claims };

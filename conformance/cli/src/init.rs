@@ -1,7 +1,7 @@
 //! `proofmark init`: an adapter that starts, says hello, and answers every operation with "not implemented".
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -42,6 +42,11 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     let suite = args.suite.load()?;
     Selection { contracts: args.contract.clone(), ..Selection::default() }.of(&suite)?;
     let name = name_of(&args.folder)?;
+    if args.language == Language::Rust && name == vendored::RUST_KIT {
+        return Err(Failed::Usage(format!(
+            "`{name}` is the name of the kit's own crate, which lies beside the adapter's; choose another folder"
+        )));
+    }
     let suite_line = match &args.suite.suite {
         Some(folder) => format!("suite = {}\n", toml::Value::from(way_to(&args.folder, folder)?)),
         None => String::new(),
@@ -99,7 +104,25 @@ fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
 
 /// Writes nothing where something is: what is there already is found out first.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
-    let not_made = |path: &Path, fault| Failed::NotSaved { path: path.to_owned(), fault };
+    let not_made = |path: &Path, fault: io::Error| match fault.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Failed::Usage(format!(
+                "`{}` cannot be made: {fault}; choose a folder in which you may write",
+                path.display()
+            ))
+        }
+        _ => Failed::NotSaved { path: path.to_owned(), fault },
+    };
+    if folder.symlink_metadata().is_ok() && !folder.is_dir() {
+        let what = match folder.exists() {
+            true => "a file, and no folder",
+            false => "a link that leads nowhere",
+        };
+        return Err(Failed::Usage(format!(
+            "`{}` is {what}; choose a folder that is not there yet, or one that is",
+            folder.display()
+        )));
+    }
     for (path, _) in files {
         let path = folder.join(path);
         if path.symlink_metadata().is_ok() {

@@ -125,6 +125,12 @@ impl Manifest {
                 "`subject.environment` has the name {name:?}, which no variable can have"
             ));
         }
+        let cut = |(_, value): &(&String, &String)| value.contains('\0');
+        if let Some((name, _)) = self.subject.environment.iter().find(cut) {
+            return Err(format!(
+                "`subject.environment` has a value for `{name}` with a NUL in it, which no variable can have"
+            ));
+        }
         for (key, limit) in [
             ("timeout-ms", self.subject.timeout_ms),
             ("start-timeout-ms", self.subject.start_timeout_ms),

@@ -1,4 +1,5 @@
-//! Which cases of a subject failed when it last ran here: what `--last-failed` runs again.
+//! Which cases of a subject failed when they last ran here: what `--last-failed` runs again. A case that a
+//! run leaves out is as it was, so that the failures of one contract outlive a run of another.
 //!
 //! It is kept in the user's cache, by subject, suite and folder, and never in a CI: a gate has no memory.
 

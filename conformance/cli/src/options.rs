@@ -38,7 +38,8 @@ pub(crate) struct Filters {
     /// same size), with K from 1.
     #[arg(long, value_name = "PART")]
     pub(crate) partition: Option<Partition>,
-    /// Only the cases that failed when this subject last ran here; all, if none did.
+    /// Only the cases that failed the last time that they ran here with this subject, in whichever run
+    /// that was; all, if none did.
     #[arg(long)]
     pub(crate) last_failed: bool,
 }
@@ -87,7 +88,7 @@ pub(crate) struct How {
     /// Run again whenever a file in this folder or in the suite changes.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Stop at the first failure that is not a known one.
+    /// Stop at the first failure that is not a known one, and show that one.
     #[arg(long)]
     pub(crate) fail_fast: bool,
     #[command(flatten)]

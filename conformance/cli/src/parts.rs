@@ -2,11 +2,11 @@
 //! them together.
 
 use proofmark_protocol::HelloReply;
-use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::select::Selection;
 use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::verdict::RunOutcome;
+use proofmark_suite::{Suite, nearest};
 
 use crate::choice::Subject;
 use crate::exit::Failed;
@@ -19,14 +19,31 @@ pub(crate) struct Part<'a> {
     contract: Option<&'a str>,
 }
 
+/// What the manifest speaks of must be there: a contract or a hook that nobody knows is a slip of the pen.
+pub(crate) fn check_promises(subject: &Subject, suite: &Suite) -> Result<(), Failed> {
+    let named = subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
+    Selection { contracts: named, ..Selection::default() }.of(suite)?;
+    let hooks =
+        || suite.contracts.iter().flat_map(|contract| contract.hooks.keys()).map(String::as_str);
+    match subject.hooks.iter().find(|hook| !hooks().any(|known| known == *hook)) {
+        None => Ok(()),
+        Some(hook) => {
+            let hint = nearest(hook, hooks()).map(|name| format!(" (did you mean `{name}`?)"));
+            Err(Failed::Usage(format!(
+                "unknown hook `{hook}` in the manifest{}; `proofmark show CONTRACT` shows a contract's",
+                hint.unwrap_or_default()
+            )))
+        }
+    }
+}
+
 /// Which command runs which cases. What the manifest speaks of must be there.
 pub(crate) fn parts<'a>(
     subject: &'a Subject,
     suite: &Suite,
     cases: Vec<&'a Case>,
 ) -> Result<Vec<Part<'a>>, Failed> {
-    let named = subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
-    Selection { contracts: named, ..Selection::default() }.of(suite)?;
+    check_promises(subject, suite)?;
     let (own, common): (Vec<&Case>, Vec<&Case>) =
         cases.into_iter().partition(|case| subject.of_contract.contains_key(&case.contract));
     let mut parts = Vec::new();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use proofmark_report::failure::{DIFFERS, place, write_promises};
 use proofmark_report::style::{BAD, GOOD, QUIET, STRONG, styled};
 use proofmark_report::text::visible_line;
 use proofmark_suite::Suite;
@@ -20,6 +21,9 @@ use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 use crate::options::SuiteChoice;
+
+/// So many items of a stream are shown.
+const MOST_ITEMS: usize = 20;
 
 /// Judge a recorded run again and show its cases: those that fail, or those that are asked for.
 ///
@@ -66,7 +70,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
                 && let (Some(case), Some(seen)) =
                     (suite.case(&result.case), record.seen(&result.case))
             {
-                show(out, case, seen, result, &record)?;
+                show(out, &suite, case, seen, result, &record)?;
             }
         }
         writeln!(out, "{} case(s) judged again, {failed} did not pass", results.len())?;
@@ -199,18 +203,22 @@ fn json(value: &impl serde::Serialize) -> String {
 
 fn show(
     out: &mut dyn Write,
+    suite: &Suite,
     case: &Case,
     seen: &CaseSeen,
     result: &CaseResult,
     record: &Record,
 ) -> io::Result<()> {
-    let label = match &result.verdict {
-        Verdict::Passed => styled(GOOD, "PASSED"),
-        Verdict::Failed { .. } => styled(BAD, "FAILED"),
-        Verdict::NotExercised { .. } => styled(QUIET, "NOT EXERCISED"),
+    let (label, at) = match &result.verdict {
+        Verdict::Passed => (styled(GOOD, "PASSED"), case.at.to_string()),
+        Verdict::Failed { failure } if suite.decides(case) => {
+            (styled(BAD, "FAILED"), failure.at.clone())
+        }
+        Verdict::Failed { failure } => (styled(QUIET, DIFFERS), failure.at.clone()),
+        Verdict::NotExercised { .. } => (styled(QUIET, "NOT EXERCISED"), case.at.to_string()),
     };
-    writeln!(out, "{label} {}  {}", styled(STRONG, &case.name), styled(QUIET, &case.at))?;
-    writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
+    writeln!(out, "{label} {}  {}", styled(STRONG, &case.name), styled(QUIET, at))?;
+    write_promises(out, suite, case)?;
     match (seen, case.kind) {
         (CaseSeen::NotExercised(reason), _) => {
             writeln!(out, "  {}", visible_line(&reason.to_string()))?;
@@ -258,16 +266,23 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
         writeln!(out, "  given fake {fake} {}", json(script))?;
     }
     for (index, step) in case.steps.iter().enumerate() {
-        let words = step.words.as_deref().unwrap_or_default();
-        writeln!(out, "  {} {words}", styled(QUIET, format_args!("step {}", index + 1)))?;
+        let words = step.words.as_deref().map(|words| format!(" {words}")).unwrap_or_default();
+        writeln!(out, "  {}{words}", styled(QUIET, format_args!("step {}", index + 1)))?;
         let seen = transcript.steps.get(index);
         let answers: &[Answered] = match seen {
             Some(Seen::Calls(answers)) => answers,
             _ => &[],
         };
         for (number, call) in step.calls().iter().enumerate() {
-            writeln!(out, "    call   {} {}", call.operation, json(&call.args))?;
+            let place = place(&call.process, &call.session);
+            writeln!(out, "    call   {} {}{place}", call.operation, json(&call.args))?;
             let Some(answer) = answers.get(number) else { continue };
+            for item in answer.events.iter().take(MOST_ITEMS) {
+                writeln!(out, "    item   {}", json(item))?;
+            }
+            if let Some(more @ 1..) = answer.events.len().checked_sub(MOST_ITEMS) {
+                writeln!(out, "    item   … and {more} more")?;
+            }
             let reply = match &answer.reply {
                 Ok(value) => json(value),
                 Err(error) => {

@@ -52,16 +52,19 @@ pub(crate) fn python() -> Vec<Made> {
     below("proofmark", PYTHON)
 }
 
+/// The crate that an adapter in Rust has beside its own.
+pub(crate) const RUST_KIT: &str = "proofmark-protocol";
+
 /// The protocol's crate, and a package that uses it.
 pub(crate) fn rust(name: &str) -> Vec<Made> {
     let mut files = below("proofmark-protocol/src", RUST);
     let edition = workspace()["package"]["edition"].clone();
-    let protocol = package("proofmark-protocol", &edition, dependencies());
+    let protocol = package(RUST_KIT, &edition, dependencies());
     files.insert(0, ("proofmark-protocol/Cargo.toml".to_owned(), protocol));
     let mut needs = dependencies();
     needs.retain(|name, _| ["serde_json", "tokio"].contains(&name));
-    let here = Table::from_iter([("path".to_owned(), Value::from("proofmark-protocol"))]);
-    needs.insert("proofmark-protocol".to_owned(), Value::Table(here));
+    let here = Table::from_iter([("path".to_owned(), Value::from(RUST_KIT))]);
+    needs.insert(RUST_KIT.to_owned(), Value::Table(here));
     files.insert(
         0,
         ("Cargo.toml".to_owned(), format!("{}\n[workspace]\n", package(name, &edition, needs))),

@@ -142,15 +142,19 @@ async fn changed(folders: &[PathBuf], before: Snapshot) {
     }
 }
 
-/// All files that a project keeps: not those that git ignores, and no hidden ones.
+/// What compilers and interpreters make of sources, by the run itself perhaps.
+fn is_made(name: &str) -> bool {
+    ["node_modules", "target", "__pycache__"].contains(&name)
+        || [".pyc", ".pyo", ".class", ".tsbuildinfo"].iter().any(|ending| name.ends_with(ending))
+}
+
+/// All files that a project keeps: not those that git ignores or that are made of others, and no hidden ones.
 fn snapshot(folders: &[PathBuf]) -> Snapshot {
     let mut files = Snapshot::new();
     for folder in folders {
         let walk = WalkBuilder::new(folder)
             .require_git(false)
-            .filter_entry(|entry| {
-                entry.file_name() != "node_modules" && entry.file_name() != "target"
-            })
+            .filter_entry(|entry| !is_made(&entry.file_name().to_string_lossy()))
             .build();
         for entry in walk.flatten() {
             if let Ok(about) = entry.metadata()
@@ -191,6 +195,19 @@ mod tests {
         let words = ["run", "--watch", "--case", "a", "--", "make", "--watch"].map(OsString::from);
         let kept = without_watch(words.into_iter());
         assert_eq!(kept, ["run", "--case", "a", "--", "make", "--watch"].map(OsString::from));
+    }
+
+    /// A first run compiles the kit that lies beside an adapter.
+    #[test]
+    fn what_an_interpreter_makes_is_no_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("proofmark/__pycache__")).unwrap();
+        std::fs::write(at("proofmark/wire.py"), "").unwrap();
+        std::fs::write(at("proofmark/__pycache__/wire.cpython-312.pyc"), "").unwrap();
+        std::fs::write(at("old.pyc"), "").unwrap();
+        let seen = snapshot(&[folder.path().to_owned()]);
+        assert_eq!(seen.into_keys().collect::<Vec<_>>(), [at("proofmark/wire.py")]);
     }
 
     fn files(all: &[(&str, u64)]) -> Snapshot {

@@ -108,6 +108,56 @@ fn a_subject_that_fails_gets_a_refusal_that_nobody_takes_for_a_certificate() {
     assert!(shown.out.contains("FAILED sage.errors/") && shown.out.contains("first difference at"));
 }
 
+/// What `run` says of a failure, `replay` says too: the place and the promises.
+#[test]
+fn a_replay_says_where_and_why_as_the_run_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("run.jsonl");
+    let subject = ["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
+    let case = ["--case", "sage.chronicle/tail/*"];
+    let run =
+        ends(&[&["run", "--record", path(&record)], &case[..], &subject].concat(), 1, "FAILED");
+    let replay = ends(&["replay", path(&record)], 1, "FAILED");
+    let heads = |text: &str| -> Vec<String> {
+        let heads = ["FAILED ", "DIFFERS ", "  CHRONICLE-"];
+        let told = |line: &&str| heads.iter().any(|head| line.starts_with(head));
+        let mut lines: Vec<String> = text.lines().filter(told).map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(heads(&replay.out), heads(&run.out));
+    assert!(replay.out.lines().all(|line| line.trim_end() == line), "{}", replay.out);
+}
+
+/// Items of a stream, and the process of a call, where it is not the first.
+#[test]
+fn a_replay_shows_streams_and_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("run.jsonl");
+    ends(
+        &[
+            "run",
+            "--contract",
+            "sage.llm",
+            "--contract",
+            "sage.chronicle",
+            "--law-cases",
+            "1",
+            "--record",
+            path(&record),
+            "reference",
+        ],
+        0,
+        " passed",
+    );
+    let shown = ends(&["replay", path(&record), "--case", "**"], 0, "PASSED");
+    assert!(shown.out.contains("    item   {"), "items are shown");
+    assert!(
+        shown.out.contains("  (process b)\n") && shown.out.contains("  (session "),
+        "places are shown"
+    );
+}
+
 /// The file with one byte changed, at so many places.
 fn flipped(bytes: &[u8], places: usize) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..places).map(move |number| {

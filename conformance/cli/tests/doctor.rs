@@ -5,7 +5,7 @@
 mod common;
 
 use assert_cmd::Command;
-use common::PROOFMARK;
+use common::{PROOFMARK, is_there};
 use rstest::rstest;
 use serde_json::Value;
 
@@ -15,9 +15,12 @@ struct Examined {
 }
 
 fn examine(command: &[&str]) -> Examined {
-    let limits = ["--timeout", "2000", "--start-timeout", "3000"];
+    examine_within(&["--timeout", "2000"], command)
+}
+
+fn examine_within(limits: &[&str], command: &[&str]) -> Examined {
     let output = Command::new(PROOFMARK)
-        .args(["doctor", "--json"])
+        .args(["doctor", "--json", "--start-timeout", "3000"])
         .args(limits)
         .arg("--")
         .args(command)
@@ -32,6 +35,11 @@ fn examine(command: &[&str]) -> Examined {
 }
 
 impl Examined {
+    fn checks(&self, state: &str) -> Vec<&str> {
+        let of = self.findings.iter().filter(|finding| finding["state"] == state);
+        of.map(|finding| finding["check"].as_str().unwrap()).collect()
+    }
+
     fn unsound(&self) -> Vec<&str> {
         let unsound = self.findings.iter().filter(|finding| finding["state"] == "unsound");
         unsound
@@ -60,8 +68,8 @@ fn the_reference_has_a_sound_adapter() {
 #[case("ignores-the-end", &["sessions", "not implemented", "other version", "shutdown", "end of input"])]
 #[case("leaves-a-child", &["sessions", "not implemented", "other version", "shutdown", "end of input"])]
 #[case("implements-nothing", &["sessions", "other version"])]
-#[case("answers-twice", &["ids"])]
-#[case("unknown-id", &["ids"])]
+#[case("answers-twice", &["unknown members"])]
+#[case("unknown-id", &["unknown members"])]
 fn a_fault_is_found(#[case] adversary: &str, #[case] checks: &[&str]) {
     let examined = examine(&[PROOFMARK, "subject", "--adversary", adversary]);
     assert_eq!(examined.code, Some(1));
@@ -73,15 +81,178 @@ fn a_fault_is_found(#[case] adversary: &str, #[case] checks: &[&str]) {
     assert!(checks.len() < 2 || sound > 5, "{:#?}", examined.findings);
 }
 
-/// What crashes on a call is unsound in every check that calls, and in no other.
+/// What crashes on a call is one fault, which spoils every check that calls and no other.
 #[test]
 fn a_crash_on_a_call_spares_what_calls_nothing() {
-    let examined = examine(&[PROOFMARK, "subject", "--adversary", "exits-on-call"]);
-    let unsound = examined.unsound();
-    assert!(unsound.contains(&"framing") && unsound.contains(&"large messages"), "{unsound:?}");
+    let command = [PROOFMARK, "subject", "--adversary", "exits-on-call"];
+    let examined = examine(&command);
+    // It also takes any protocol for its own.
+    assert_eq!(examined.unsound(), ["unknown members", "other version"]);
+    let spoilt = examined.checks("spoilt");
+    assert!(spoilt.contains(&"framing") && spoilt.contains(&"large messages"), "{spoilt:?}");
     for check in ["hello", "introduction", "shutdown", "end of input"] {
-        assert!(!unsound.contains(&check), "{unsound:?}");
+        assert!(examined.checks("sound").contains(&check), "{spoilt:?}");
     }
+    let human = shown(&command);
+    let count = format!("{} more ", spoilt.len());
+    assert!(human.contains(&count) && human.contains("\n2 thing(s) to change"), "{human}");
+    assert_eq!(human.matches("before it answered `call`").count(), 1, "{human}");
+}
+
+/// An adapter that is sound but for what `MODE` names.
+const ADAPTER: &str = r#"
+import json, os, subprocess, sys, time
+mode = sys.argv[1]
+sessions, waiting = set(), {}
+def write(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+def send(message):
+    if mode == "no-version": del message["jsonrpc"]
+    if mode == "text-ids" and "method" not in message: message["id"] = str(message["id"])
+    raw = mode in ("question-marks", "latin-1-out")
+    text = json.dumps(message, ensure_ascii=not raw)
+    data = text.encode("ascii" if mode == "question-marks" else "latin-1" if raw else "utf-8", "replace")
+    if mode == "byte-order-mark": data = b"\xef\xbb\xbf" + data
+    end = {"no-newline": b"", "carriage-return": b"\r"}.get(mode, b"\n")
+    write((data + end) * (2 if mode == "twice" else 1))
+def refuse(id, code, message):
+    send({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+def answer(id, result):
+    send({"jsonrpc": "2.0", "id": id, "result": result})
+def handle(line):
+    try:
+        request = json.loads(line)
+        id, method, params = request["id"], request.get("method"), request.get("params") or {}
+    except Exception as fault:
+        return refuse(None, -32700, str(fault))
+    session = params.get("session")
+    if method is None:
+        return answer(waiting.pop(id), {"value": request["result"]["value"]})
+    if method == "hello":
+        if params["protocol"] != 1:
+            return refuse(id, -32602, "1")
+        hello = {"protocol": 1, "name": "a", "version": "1", "language": "python", "contracts": ["sage.utils"]}
+        return answer(id, hello)
+    if mode == "slow": time.sleep(1.2)
+    if mode == "queues": time.sleep(0.1)
+    if method == "open":
+        if mode == "one-session" and sessions:
+            return refuse(id, -32602, "one is open")
+        sessions.add(session)
+        return answer(id, {})
+    if method == "close":
+        sessions.discard(session)
+        return answer(id, None)
+    if method == "shutdown":
+        if mode == "no-answer-to-shutdown": os._exit(0)
+        answer(id, None)
+        quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if mode == "daemon": subprocess.Popen(["sleep", "60"], start_new_session=True, **quiet)
+        os._exit(0)
+    if method != "call":
+        return refuse(id, -32601, "no such method")
+    if session not in sessions:
+        return refuse(id, -32602, "not open")
+    if params["operation"] == "utils.secrets.get" and mode != "no-echo":
+        waiting[f"f{id}"] = id
+        session = "another" if mode == "other-session" else session
+        asked = {"session": session, "fake": "secrets", "method": "get", "args": params["args"]}
+        return send({"jsonrpc": "2.0", "id": f"f{id}", "method": "fake", "params": asked})
+    if mode == "other-code": return refuse(id, -32000, "no")
+    refuse(id, -32601, "not there" if mode == "no-echo" else params["operation"] + " is not there")
+for line in sys.stdin.buffer:
+    encoding = {"latin-1-in": "latin-1", "ascii-in": "ascii"}.get(mode, "utf-8")
+    text = line.decode(encoding, "replace")
+    for part in text.splitlines() if mode == "splits-lines" else [text]:
+        if part.strip(): handle(part)
+"#;
+
+fn adapter(mode: &str) -> [&str; 4] {
+    ["python3", "-c", ADAPTER, mode]
+}
+
+/// Everything that must change, each with what is told of it and the cure.
+#[rstest]
+#[case("sound", "", "", "")]
+#[case("daemon", "shutdown", "left 1 process", "a session of its own")]
+#[case("queues", "many at a time", "of 200 `open` in one go, ", "do not let calls queue")]
+#[case("latin-1-in", "unicode", "it was read as Latin-1", "as UTF-8")]
+#[case("ascii-in", "unicode", "\u{fffd}", "as UTF-8")]
+#[case("question-marks", "unicode", "is `????`", "as UTF-8")]
+#[case("latin-1-out", "unicode", "it is not UTF-8", "write stdout as UTF-8")]
+#[case("splits-lines", "unicode", "`open` got no answer with U+2028", "split at `\\n` alone")]
+#[case(
+    "no-newline",
+    "hello",
+    "a line without an end: `{\"jsonrpc\"",
+    "end every message with `\\n`"
+)]
+#[case("carriage-return", "hello", "a line without an end", "a `\\r` alone ends no line")]
+#[case("slow", "unknown members", "slow: `open` was answered after 1.", "`--timeout MS`")]
+#[case("no-answer-to-shutdown", "shutdown", "ended with code 0", "answer `shutdown`, flush")]
+#[case("one-session", "sessions, many at a time", "with one session open", "many sessions open")]
+#[case("other-code", "not implemented", "-32000", "-32601")]
+#[case("text-ids", "hello", "its `id` is \"0\"", "as it came: an integer")]
+#[case("no-version", "hello", "it has no `jsonrpc`", "\"jsonrpc\": \"2.0\"")]
+#[case("byte-order-mark", "hello", "a byte order mark", "without a byte order mark")]
+#[case("other-session", "waiting calls", "in the session \"another\"", "a session that is open")]
+#[case("twice", "unknown members", "had its answer already", "answer each request once")]
+fn a_fault_has_its_own_cure(
+    #[case] mode: &str,
+    #[case] checks: &str,
+    #[case] told: &str,
+    #[case] cure: &str,
+) {
+    if !is_there("python3") {
+        return;
+    }
+    let limits = match mode {
+        "slow" | "queues" => ["--timeout", "1000"],
+        // Under load an answer may take its time.
+        _ => ["--timeout", "4000"],
+    };
+    let examined = examine_within(&limits, &adapter(mode));
+    let slow_too = |check: &&str| mode != "slow" || *check != "many at a time";
+    let unsound: Vec<&str> = examined.unsound().into_iter().filter(slow_too).collect();
+    assert_eq!(unsound.join(", "), checks, "{:#?}", examined.findings);
+    if let Some(first) = examined.findings.iter().find(|finding| finding["state"] == "unsound") {
+        let (said, change) = (first["told"].as_str().unwrap(), first["change"].as_str().unwrap());
+        assert!(said.contains(told) && change.contains(cure), "{first:#}");
+    }
+}
+
+/// Where no string comes back, nothing is claimed of strings.
+#[test]
+fn what_cannot_be_seen_is_not_claimed() {
+    if !is_there("python3") {
+        return;
+    }
+    let examined = examine(&adapter("no-echo"));
+    let finding = examined.findings.iter().find(|finding| finding["check"] == "unicode").unwrap();
+    assert_eq!(finding["state"], "not-yet");
+    assert!(finding["told"].as_str().unwrap().starts_with("not checked"), "{finding}");
+}
+
+/// Whoever waits sees what was found, and whoever ends it has it.
+#[test]
+fn findings_are_told_as_they_are_made() {
+    use std::io::{BufRead as _, BufReader};
+    let mut command = std::process::Command::new(PROOFMARK);
+    // It greets, and then it is silent.
+    let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocol":1,"name":"n","version":"1","language":"sh","contracts":[]}}"#;
+    let script = format!("read -r hello; echo '{hello}'; exec cat > /dev/null");
+    command.args(["doctor", "--timeout", "3600000", "--", "sh", "-c", &script]);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let mut doctor = command.spawn().unwrap();
+    let mut lines = BufReader::new(doctor.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("n 1 (sh) claims nothing yet")));
+    let id = rustix::process::Pid::from_raw(doctor.id().cast_signed()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let ended = doctor.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert!(told.contains("what had been found out is above"), "{told}");
 }
 
 /// An answer that waits in a buffer until the end is not silence, and has another remedy.
@@ -100,6 +271,33 @@ fn what_cannot_be_started_is_not_examined() {
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("`./no-such-adapter` cannot be started"), "{told}");
+}
+
+/// Each has a cure of its own.
+#[rstest]
+#[case::no_file("./gone", None, "there is no such file; give the path")]
+#[case::no_program("no-such-program", None, "no folder of PATH has a program `no-such-program`")]
+#[case::not_executable("./adapter", Some(("#!/bin/sh\n", 0o644)), "`chmod +x ./adapter`")]
+#[case::no_interpreter("./adapter", Some(("#!/no/such/python\n", 0o755)), "the interpreter in its first line")]
+#[case::no_first_line("./adapter", Some(("print(1)\n", 0o755)), "begin it with a line such as `#!/bin/sh`")]
+fn what_keeps_it_from_starting_is_told(
+    #[case] program: &str,
+    #[case] file: Option<(&str, u32)>,
+    #[case] told: &str,
+) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::TempDir::new().unwrap();
+    if let Some((text, mode)) = file {
+        let path = folder.path().join(program);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let mut command = Command::new(PROOFMARK);
+    let output =
+        command.args(["doctor", "--", program]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said.contains("cannot be started: ") && said.contains(told), "{said}");
 }
 
 /// The lines for people.

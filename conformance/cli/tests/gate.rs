@@ -287,6 +287,25 @@ fn contracts_may_have_adapters_of_their_own() {
     assert_eq!(certified, [false, true, true], "{}", said.err);
 }
 
+/// What a run leaves out is as it was.
+#[test]
+fn a_failure_is_remembered_until_its_case_runs_again() {
+    let folder = folder();
+    let failing: BTreeSet<String> = failing(folder.path()).into_iter().collect();
+    let other = [
+        "run",
+        "--case",
+        "sage.utils/sha256/*",
+        "--",
+        PROOFMARK,
+        "subject",
+        "--adversary",
+        SABOTEUR,
+    ];
+    assert_eq!(proofmark(folder.path(), &other).code, Some(0));
+    assert_eq!(run_tail(folder.path(), &["--last-failed"]).names("failed"), failing);
+}
+
 /// An adapter that stops claiming what the manifest promises does not pass the gate.
 #[test]
 fn a_claim_of_the_manifest_is_held() {
@@ -301,14 +320,34 @@ fn a_claim_of_the_manifest_is_held() {
 /// Every case passes, and still the run does not hold.
 #[test]
 fn a_hook_of_the_manifest_is_held() {
-    let folder = with_manifest(&MANIFEST.replace("chronicle.lock", "chronicle.lick"));
+    let folder = with_manifest(&without_lock());
     let said = proofmark(folder.path(), &["run", "--case", "sage.errors/common/*"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
     assert!(
-        said.out.contains(" 0 failed") && said.out.contains("`chronicle.lick`"),
+        said.out.contains(" 0 failed") && said.out.contains("`chronicle.lock`"),
         "{}",
         said.out
     );
+}
+
+/// The manifest of a subject that does not offer the hook which the manifest speaks of.
+fn without_lock() -> String {
+    let command = r#"["sh", "-c", "PROOFMARK subject | sed -u 's/chronicle.lock/llm.cache/'"]"#;
+    MANIFEST.replace(r#"["PROOFMARK", "subject"]"#, command)
+}
+
+/// What would end in a run that does not hold is told before it.
+#[rstest]
+#[case::hook(&without_lock(), "offers the hook `chronicle.lock`, and `hello` does not")]
+#[case::claim(
+    &MANIFEST.replace("sage.errors", "sage.utils").replace("\"subject\"]", "\"subject\", \"--adversary\", \"implements-nothing\", \"--claim=sage.errors\"]"),
+    "claims `sage.utils`, and `hello` does not"
+)]
+fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] told: &str) {
+    let folder = with_manifest(manifest);
+    let said = proofmark(folder.path(), &["doctor"]);
+    assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
+    assert!(said.out.contains(told), "{}", said.out);
 }
 
 #[rstest]
@@ -323,6 +362,14 @@ fn a_hook_of_the_manifest_is_held() {
 #[case::unknown_contract(
     "[subject]\ncommand = [\"x\"]\nclaims = [\"sage.util\"]\n",
     "unknown contract `sage.util` (did you mean `sage.utils`?)"
+)]
+#[case::unknown_hook(
+    "[subject]\ncommand = [\"x\"]\nhooks = [\"chronicle.lick\"]\n",
+    "unknown hook `chronicle.lick` in the manifest (did you mean `chronicle.lock`?)"
+)]
+#[case::nul(
+    "[subject]\ncommand = [\"x\"]\nenvironment = { A = \"b\\u0000c\" }\n",
+    "a value for `A` with a NUL in it"
 )]
 #[case::limit("[subject]\ncommand = [\"x\"]\ntimeout-ms = 0\n", "must be from 1 to 86400000")]
 #[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is no folder")]

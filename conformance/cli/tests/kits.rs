@@ -65,7 +65,10 @@ fn a_new_adapter_has_the_operations_that_were_asked_for() {
 #[case(&["init", "python", "mine"], "is there already")]
 #[case(&["init", "cobol", "new"], "invalid value 'cobol'")]
 #[case(&["init", "python", "new", "--contract", "sage.util"], "did you mean `sage.utils`?")]
+#[case(&["init", "python", "new", "--contract", "utils"], "did you mean `sage.utils`?")]
 #[case(&["init", "python", "42"], "begins with a letter")]
+#[case(&["init", "python", "mine/proofmark.toml"], "is a file, and no folder; choose")]
+#[case(&["init", "rust", "proofmark-protocol"], "is the name of the kit's own crate")]
 fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] told: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("mine")).unwrap();
@@ -77,6 +80,15 @@ fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] told: &
     let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(kept.len(), 1, "nothing was made");
     assert_eq!(std::fs::read_dir(folder.path().join("mine")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_no_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("nowhere", folder.path().join("mine")).unwrap();
+    let output = proofmark(folder.path(), &["init", "python", "mine"]);
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("`mine` is a link that leads nowhere; choose"), "{err}");
 }
 
 /// Megabytes, every kind of text, hundreds of calls in flight, errors, streams, stray prints.

@@ -68,6 +68,11 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             }
         }
     }
+
+    /// What was read of a line that has no end yet.
+    pub fn unfinished(&self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
 }
 
 #[cfg(test)]

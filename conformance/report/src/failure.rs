@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use proofmark_suite::Suite;
-use proofmark_suite::case::{MAIN_PROCESS, MAIN_SESSION};
+use proofmark_suite::case::{Case, MAIN_PROCESS, MAIN_SESSION};
 use proofmark_suite::ledger::{Basis, Requirement};
 use proofmark_suite::verdict::Failure;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::text::{cut, visible, visible_line};
 const SHOWN_BEFORE: usize = 5;
 
 /// The label of a failure that no certification depends on.
-pub(crate) const DIFFERS: &str = "DIFFERS (does not decide)";
+pub const DIFFERS: &str = "DIFFERS (does not decide)";
 
 /// How to run a case alone: what stands before and after the case's name.
 #[derive(Debug, Clone)]
@@ -68,28 +68,14 @@ pub(crate) fn write(
     writeln!(out, "{label} {}  {}", styled(STRONG, name), styled(QUIET, &failure.at))?;
     let case = suite.case(name);
     if let Some(case) = case {
-        for id in &case.shows {
-            if let Some((_, requirement)) = suite.requirement(id) {
-                writeln!(out, "  {id} {}: {}", levelled(requirement), requirement.sentence)?;
-                if let Some(reason) = &requirement.reason {
-                    field(out, "because", reason)?;
-                }
-            }
-        }
-        writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)?;
+        write_promises(out, suite, case)?;
     }
     writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
     if let Some(words) = &failure.words {
         field(out, "step", words)?;
     }
     if let Some(call) = &failure.call {
-        let mut place = String::new();
-        if call.process != MAIN_PROCESS {
-            place.push_str(&format!("  (process {})", call.process));
-        }
-        if call.session != MAIN_SESSION {
-            place.push_str(&format!("  (session {})", call.session));
-        }
+        let place = place(&call.process, &call.session);
         field(out, "call", &format!("{} {}{place}", call.operation, one_line(&call.args)))?;
     }
     for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
@@ -133,6 +119,31 @@ pub(crate) fn write(
         writeln!(out, "  keep it as a case: {}", styled(STRONG, rerun.keeping(name)))?;
     }
     writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
+}
+
+/// The promises that a case shows, and why it is there.
+pub fn write_promises(out: &mut dyn Write, suite: &Suite, case: &Case) -> io::Result<()> {
+    for id in &case.shows {
+        if let Some((_, requirement)) = suite.requirement(id) {
+            writeln!(out, "  {id} {}: {}", levelled(requirement), requirement.sentence)?;
+            if let Some(reason) = &requirement.reason {
+                field(out, "because", reason)?;
+            }
+        }
+    }
+    writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)
+}
+
+/// Where a call went, if not to the process and the session that most go to.
+pub fn place(process: &str, session: &str) -> String {
+    let mut place = String::new();
+    if process != MAIN_PROCESS {
+        place.push_str(&format!("  (process {process})"));
+    }
+    if session != MAIN_SESSION {
+        place.push_str(&format!("  (session {session})"));
+    }
+    place
 }
 
 /// The subject's last lines on stderr.

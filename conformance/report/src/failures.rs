@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use proofmark_suite::Suite;
-use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
+use proofmark_suite::verdict::{CaseResult, Failure, RunOutcome, Verdict};
 
 use crate::failure::{self, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};
@@ -24,10 +24,10 @@ struct Sorted<'a> {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(suite: &'a Suite, results: &'a [CaseResult]) -> Self {
+    fn of(suite: &'a Suite, results: impl Iterator<Item = &'a CaseResult>) -> Self {
         let mut sorted = Self::default();
         // What its owner knows needs no telling.
-        for result in results.iter().filter(|result| result.known.is_none()) {
+        for result in results.filter(|result| result.known.is_none()) {
             let Verdict::Failed { failure } = &result.verdict else { continue };
             let (name, failure) = (result.case.as_str(), &**failure);
             let case = suite.case(name);
@@ -49,14 +49,31 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// Writes every failure.
+/// Writes every failure; of a run that its first failure stopped, that one, and how many more there were.
 pub fn write(
     out: &mut dyn Write,
     suite: &Suite,
-    results: &[CaseResult],
+    outcome: &RunOutcome,
     rerun: &Rerun,
 ) -> io::Result<()> {
-    let sorted = Sorted::of(suite, results);
+    let Some(first) = &outcome.stopped else {
+        return write_all(out, Sorted::of(suite, outcome.results.iter()), suite, rerun);
+    };
+    let (shown, others): (Vec<&CaseResult>, Vec<&CaseResult>) =
+        outcome.results.iter().partition(|result| result.case == *first);
+    write_all(out, Sorted::of(suite, shown.into_iter()), suite, rerun)?;
+    match others.into_iter().filter(|result| result.failed_unexpectedly()).count() {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more failed that were under way\n"),
+    }
+}
+
+fn write_all(
+    out: &mut dyn Write,
+    sorted: Sorted<'_>,
+    suite: &Suite,
+    rerun: &Rerun,
+) -> io::Result<()> {
     for (requirement, cases) in &sorted.differing {
         let label = styled(QUIET, DIFFERS);
         let (name, failure) = cases[0];

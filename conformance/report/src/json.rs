@@ -41,7 +41,7 @@ pub fn report(
         "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
         "cases": cases,
         "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
-        "stopped": outcome.stopped,
+        "stopped": outcome.stopped.is_some(),
         "knownProblems": outcome.known_problems,
         "unkept": outcome.unkept,
         "timing": { "late": outcome.late, "stderr": stderr, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },

@@ -155,7 +155,7 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
     for told in &outcome.unkept {
         writeln!(out, "{} {}", styled(BAD, "does not hold:"), visible_line(told))?;
     }
-    if outcome.stopped {
+    if outcome.stopped.is_some() {
         writeln!(out, "note: stopped at the first failure; the rest was not tried")?;
     }
     for unknown in outcome.unknown_claims(suite) {

@@ -43,7 +43,7 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         .iter()
         .map(|fault| format!("{}: {}", fault.code(), visible_line(&fault.to_string())))
         .collect();
-    if report.outcome.stopped {
+    if report.outcome.stopped.is_some() {
         bail.push("stopped at the first failure; what is missing was not tried".to_owned());
     } else if report.outcome.interrupted {
         bail.push("interrupted; what is missing was not tried".to_owned());

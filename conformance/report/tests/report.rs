@@ -28,7 +28,7 @@ fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 #[test]
 fn a_failure_needs_nothing_else() {
     let suite = suite();
-    let told = plain(|out| failures::write(out, &suite, &outcome().results, &rerun()));
+    let told = plain(|out| failures::write(out, &suite, &outcome(), &rerun()));
     let told = told.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
     insta::assert_snapshot!(told, @r#"
     FAILED demo/greet/breaks  fixtures/demo/greet.json:7
@@ -62,7 +62,8 @@ fn a_failure_without_a_call() {
         CaseResult::new("demo/greet/holds", Verdict::Failed { failure: Box::new(failure) });
     let rerun =
         Rerun { subject: "reference".to_owned(), options: String::new(), keep_in: ".".to_owned() };
-    let told = plain(|out| failures::write(out, &suite(), &[result], &rerun));
+    let outcome = RunOutcome { results: vec![result], ..RunOutcome::default() };
+    let told = plain(|out| failures::write(out, &suite(), &outcome, &rerun));
     insta::assert_snapshot!(told, @r#"
     FAILED demo/greet/holds  fixtures/demo/greet.json:1
       DEMO-001 must: What DEMO-001 says.
@@ -145,11 +146,38 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
 }
 
 fn told_of(verdicts: &[(&str, Verdict)]) -> String {
+    told_of_run(verdicts, None)
+}
+
+/// As `told_of`, of a run that the failure of this case stopped.
+fn told_of_run(verdicts: &[(&str, Verdict)], stopped: Option<&str>) -> String {
     let results: Vec<CaseResult> =
         verdicts.iter().map(|(case, verdict)| CaseResult::new(case, verdict.clone())).collect();
     let rerun =
         Rerun { subject: "reference".to_owned(), options: String::new(), keep_in: ".".to_owned() };
-    plain(|out| failures::write(out, &suite(), &results, &rerun))
+    let outcome =
+        RunOutcome { results, stopped: stopped.map(str::to_owned), ..RunOutcome::default() };
+    plain(|out| failures::write(out, &suite(), &outcome, &rerun))
+}
+
+/// The others were under way by chance.
+#[test]
+fn the_failure_that_stopped_a_run_is_told_alone() {
+    let failed = || Verdict::Failed {
+        failure: Box::new(Failure {
+            words: Some("When somebody greets".to_owned()),
+            ..Failure::new("difference", "it is another", &first_line())
+        }),
+    };
+    let verdicts = [
+        ("demo/greet/breaks", failed()),
+        ("demo/greet/holds", failed()),
+        ("demo/greet/other", failed()),
+    ];
+    let told = told_of_run(&verdicts, Some("demo/greet/holds"));
+    assert_eq!(told.matches("FAILED ").count(), 1, "{told}");
+    assert!(told.starts_with("FAILED demo/greet/holds"), "{told}");
+    assert!(told.contains("and 2 more failed that were under way"), "{told}");
 }
 
 /// What does not decide must not look like a defeat.

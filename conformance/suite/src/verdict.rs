@@ -212,8 +212,8 @@ pub struct RunOutcome {
     pub known_problems: Vec<KnownProblem>,
     /// What the subject's manifest promises and the subject itself does not say.
     pub unkept: Vec<String>,
-    /// It was interrupted on purpose, by its first failure.
-    pub stopped: bool,
+    /// The case whose failure interrupted it on purpose, if one did.
+    pub stopped: Option<String>,
 }
 
 impl RunOutcome {

@@ -4,14 +4,13 @@ use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::wire::{Trouble, Wire};
+use super::wire::{AT_A_TIME, Late, Trouble, Wire};
 use super::{Finding, greeting, troubled};
-use crate::suite::Suite;
 
 /// An operation that no contract has.
 const NO_OPERATION: &str = "proofmark.doctor";
 
-fn open(session: &str) -> Value {
+pub(super) fn open(session: &str) -> Value {
     json!({
         "session": session,
         "clock": { "start": "2024-01-01T00:00:00.000Z", "stepMs": 0 },
@@ -20,7 +19,7 @@ fn open(session: &str) -> Value {
     })
 }
 
-fn call(session: &str, args: Value) -> Value {
+pub(super) fn call(session: &str, args: Value) -> Value {
     json!({ "session": session, "operation": NO_OPERATION, "args": args })
 }
 
@@ -35,7 +34,7 @@ async fn ready(wire: &mut Wire) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn refused_open(check: &'static str, answer: &Value) -> Option<Finding> {
+pub(super) fn refused_open(check: &'static str, answer: &Value) -> Option<Finding> {
     let error = answer.get("error")?;
     Some(Finding::unsound(
         check,
@@ -44,23 +43,33 @@ fn refused_open(check: &'static str, answer: &Value) -> Option<Finding> {
     ))
 }
 
-pub(super) async fn unknown_members(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn unknown_members(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "unknown members";
     let with_more = |mut params: Value| {
         params["fromTheFuture"] = json!({ "a": [1] });
         params
     };
     let hello = wire.ask(0, "hello", &with_more(greeting())).await?;
-    let opened = wire.ask(1, "open", &with_more(open("d"))).await?;
-    let called = wire.ask(2, "call", &with_more(call("d", json!({})))).await?;
-    let line = json!({ "jsonrpc": "2.0", "id": 3, "method": "close", "params": { "session": "d" }, "fromTheFuture": true });
-    wire.expects([3]);
+    // What is answered with an error in any case is no matter of members.
+    let close = json!({ "session": "d" });
+    let plain = [
+        None,
+        code(&wire.ask(1, "open", &open("d")).await?),
+        code(&wire.ask(2, "call", &call("d", json!({}))).await?),
+        code(&wire.ask(3, "close", &close).await?),
+    ];
+    let opened = wire.ask(4, "open", &with_more(open("d"))).await?;
+    let called = wire.ask(5, "call", &with_more(call("d", json!({})))).await?;
+    let line = json!({ "jsonrpc": "2.0", "id": 6, "method": "close", "params": close, "fromTheFuture": true });
+    wire.expects([6]);
     wire.write(format!("{line}\n").as_bytes()).await?;
-    let closed = wire.answer(3, "close").await?;
+    let closed = wire.answer(6, "close").await?;
     let refused = [("hello", &hello), ("open", &opened), ("call", &called), ("close", &closed)];
     let refused = refused
         .iter()
-        .find(|(_, answer)| code(answer).is_some_and(|code| code != RpcError::NOT_IMPLEMENTED));
+        .zip(plain)
+        .find(|((_, answer), plain)| code(answer).is_some() && code(answer) != *plain)
+        .map(|(refused, _)| refused);
     Ok(match refused {
         None => Finding::sound(CHECK, "members that it does not know are ignored"),
         Some((method, answer)) => Finding::unsound(
@@ -72,7 +81,7 @@ pub(super) async fn unknown_members(wire: &mut Wire, _: &Suite) -> Result<Findin
 }
 
 /// Lines in pieces, in company, after blank ones.
-pub(super) async fn framing(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn framing(wire: &mut Wire) -> Result<Finding, Trouble> {
     ready(wire).await?;
     let line = format!(
         "{}\n",
@@ -100,38 +109,7 @@ pub(super) async fn framing(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
     ))
 }
 
-/// A name that comes back to the adapter must be the one that it knows.
-pub(super) async fn unicode(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
-    const CHECK: &str = "unicode";
-    wire.ask(0, "hello", &greeting()).await?;
-    for (id, (name, what)) in (1..).step_by(2).zip([
-        ("line\u{2028}separator", "U+2028"),
-        ("next\u{85}line", "U+0085"),
-        ("v\u{b}t\u{c}ff", "U+000B and U+000C"),
-        ("fa\u{301}ce 🙂 ☃", "letters of several bytes"),
-        ("quote\" back\\slash\ttab\u{0}nul", "escapes"),
-    ]) {
-        let opened = wire.ask(id, "open", &open(name)).await?;
-        let called = wire.ask(id + 1, "call", &call(name, json!({}))).await?;
-        let told = match (opened.get("error"), code(&called)) {
-            (None, Some(RpcError::INVALID_PARAMS)) => {
-                format!("a session with {what} in its name was opened, and is not known afterwards")
-            }
-            (Some(error), _) => {
-                format!("`open` of a session with {what} in its name was answered with {error}")
-            }
-            _ => continue,
-        };
-        return Ok(Finding::unsound(
-            CHECK,
-            told,
-            "read stdin as UTF-8, split at `\\n` alone (not at U+2028, U+0085, U+000B or U+000C), and leave strings as they are",
-        ));
-    }
-    Ok(Finding::sound(CHECK, "strings arrive as they were sent"))
-}
-
-pub(super) async fn ids(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn ids(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "ids";
     const BIGGEST: i64 = (1 << 53) - 1;
     ready(wire).await?;
@@ -159,14 +137,20 @@ pub(super) async fn ids(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> 
     Ok(Finding::sound(CHECK, "each answer has the id of its request, in whatever order"))
 }
 
-pub(super) async fn sessions(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn sessions(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "sessions";
     wire.ask(0, "hello", &greeting()).await?;
-    for (id, name) in [(1, "one"), (2, "two")] {
-        let opened = wire.ask(id, "open", &open(name)).await?;
-        if let Some(finding) = refused_open(CHECK, &opened) {
-            return Ok(finding);
-        }
+    let opened = wire.ask(1, "open", &open("one")).await?;
+    if let Some(finding) = refused_open(CHECK, &opened) {
+        return Ok(finding);
+    }
+    let opened = wire.ask(2, "open", &open("two")).await?;
+    if let Some(error) = opened.get("error") {
+        return Ok(Finding::unsound(
+            CHECK,
+            format!("with one session open, another `open` was answered with the error {error}"),
+            "keep many sessions open at a time, each by its name",
+        ));
     }
     wire.ask(3, "close", &json!({ "session": "one" })).await?;
     let wrong = |told: &str, answer: &Value| {
@@ -194,7 +178,7 @@ pub(super) async fn sessions(wire: &mut Wire, _: &Suite) -> Result<Finding, Trou
     Ok(Finding::sound(CHECK, "they open and close apart from each other"))
 }
 
-pub(super) async fn not_implemented(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn not_implemented(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "not implemented";
     ready(wire).await?;
     let answer = wire.ask(2, "call", &call("d", json!({}))).await?;
@@ -210,7 +194,7 @@ pub(super) async fn not_implemented(wire: &mut Wire, _: &Suite) -> Result<Findin
     })
 }
 
-pub(super) async fn large(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn large(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "large messages";
     ready(wire).await?;
     let started = Instant::now();
@@ -221,7 +205,7 @@ pub(super) async fn large(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble
     })
 }
 
-pub(super) async fn deep(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn deep(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "deep messages";
     ready(wire).await?;
     let nested =
@@ -238,7 +222,7 @@ pub(super) async fn deep(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
     }
 }
 
-pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "many at a time";
     const MANY: i64 = 200;
     wire.ask(0, "hello", &greeting()).await?;
@@ -257,23 +241,25 @@ pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
             let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
             lines.push_str(&format!("{line}\n"));
         }
-        wire.expects((0..MANY).map(id));
+        let ids: Vec<i64> = (0..MANY).map(id).collect();
+        wire.expects(ids.iter().copied());
         wire.write(lines.as_bytes()).await?;
-        for session in 0..MANY {
-            let answer = match wire.answer(id(session), method).await {
-                Err(Trouble::Silent { .. }) => {
-                    let told = format!(
-                        "of {MANY} `{method}` in one go, number {} was never answered",
-                        session + 1
-                    );
-                    return Ok(Finding::unsound(
-                        CHECK,
-                        told,
-                        "answer every request, also when many arrive before the first is answered",
-                    ));
-                }
-                other => other?,
-            };
+        match wire.all_answers(&ids, method).await {
+            Ok(()) => {}
+            Err(Late::Trouble(trouble)) => return Err(trouble),
+            Err(Late::After { answered, within }) => {
+                let told = format!(
+                    "of {MANY} `{method}` in one go, {answered} were answered within {:.1} s",
+                    within.as_secs_f64()
+                );
+                let change = format!(
+                    "answer every request as it comes, and do not let calls queue behind each other: in a run {AT_A_TIME} are under way at a time, each with the limit for one answer; or allow more with `--timeout MS`"
+                );
+                return Ok(Finding::unsound(CHECK, told, change));
+            }
+        }
+        for id in ids {
+            let answer = wire.take(id);
             if code(&answer) == Some(RpcError::INVALID_PARAMS) {
                 let told = format!(
                     "with {MANY} sessions open, `{method}` was answered with {}",
@@ -295,7 +281,7 @@ pub(super) async fn many(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble>
 }
 
 /// A call that waits for a fake must not keep the others waiting.
-pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn waiting(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
     let hello = wire.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
@@ -319,6 +305,16 @@ pub(super) async fn waiting(wire: &mut Wire, _: &Suite) -> Result<Finding, Troub
     }
     answered?;
     let request = wire.asked.remove(0);
+    let session = &request["params"]["session"];
+    if session != "d" {
+        return Ok(Finding::unsound(
+            CHECK,
+            format!(
+                "`fake` was called in the session {session}, and the call under way is in \"d\""
+            ),
+            "give `fake` the `session` of the call that needs it: a session that is open",
+        ));
+    }
     wire.reply(&request, &json!({ "value": "s3cret" })).await?;
     let value = wire.answer(2, "utils.secrets.get").await?;
     Ok(match value["result"]["value"] == "s3cret" {
@@ -353,7 +349,7 @@ fn never_asked(check: &'static str, hello: &Value, answer: &Value) -> Finding {
 }
 
 /// No harness sends garbage, but a person at a prompt does.
-pub(super) async fn garbage(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn garbage(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "garbage";
     ready(wire).await?;
     wire.expects([8]);

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::checks::code;
 use super::wire::{Trouble, Wire};
-use super::{Exam, Finding, greeting, last, troubled};
+use super::{Exam, Finding, Promised, greeting, last, troubled};
 use crate::problem::did_you_mean;
 use crate::subject::{Fault, Patience, StartError};
 use crate::suite::Suite;
@@ -21,7 +21,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
             let told = format!("said hello {elapsed} ms after it was started");
             (Finding::sound(CHECK, told), Some(answer))
         }
-        Err(silent @ Trouble::Silent { .. }) => {
+        Err(silent @ Trouble::Silent { unfinished: None, .. }) => {
             wire.close_stdin().await;
             let finding = match wire.has_answer(0) {
                 true => Finding::unsound(
@@ -56,7 +56,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
 }
 
 /// What `hello` says.
-pub(super) fn introduction(answer: &Value, suite: &Suite) -> Finding {
+pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -> Finding {
     const CHECK: &str = "introduction";
     let bad = |told: String, change: String| Finding::unsound(CHECK, told, change);
     if let Some(error) = answer.get("error") {
@@ -98,6 +98,19 @@ pub(super) fn introduction(answer: &Value, suite: &Suite) -> Finding {
             );
         }
     }
+    if let Some(id) = promised.claims.iter().find(|id| !hello.contracts.contains(id)) {
+        return bad(
+            format!("the manifest says that it claims `{id}`, and `hello` does not"),
+            "name it in `contracts` of `hello`, or take it out of `claims` in the manifest"
+                .to_owned(),
+        );
+    }
+    if let Some(hook) = promised.hooks.iter().find(|hook| !hello.hooks.contains(hook)) {
+        return bad(
+            format!("the manifest says that it offers the hook `{hook}`, and `hello` does not"),
+            "name it in `hooks` of `hello`, or take it out of `hooks` in the manifest".to_owned(),
+        );
+    }
     let claims = if hello.contracts.is_empty() {
         "nothing yet".to_owned()
     } else {
@@ -109,7 +122,7 @@ pub(super) fn introduction(answer: &Value, suite: &Suite) -> Finding {
     )
 }
 
-pub(super) async fn other_version(wire: &mut Wire, _: &Suite) -> Result<Finding, Trouble> {
+pub(super) async fn other_version(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "other version";
     let mut params = greeting();
     params["protocol"] = json!(PROTOCOL + 98);
@@ -145,8 +158,13 @@ impl Exam<'_> {
             wire.ask(0, "hello", &greeting()).await?;
             wire.ask(1, "shutdown", &json!({})).await
         };
-        if let Err(trouble) = answered.await {
-            return Ok(troubled(CHECK, &trouble));
+        match answered.await {
+            Ok(_) => {}
+            Err(ended @ Trouble::Ended { .. }) => {
+                let change = "answer `shutdown`, flush stdout, and only then exit".to_owned();
+                return Ok(Finding { change: Some(change), ..troubled(CHECK, &ended) });
+            }
+            Err(trouble) => return Ok(troubled(CHECK, &trouble)),
         }
         Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
     }
@@ -162,12 +180,15 @@ impl Exam<'_> {
     }
 
     async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
-        match wire.end().await {
+        let fault = wire.end().await;
+        // Those that left its process group are found as a run finds them.
+        let left = self.orphans.kill();
+        match fault.or((left > 0).then_some(Fault::LeftProcesses { count: left })) {
             None => Finding::sound(check, format!("it ends {when}, and leaves no process")),
             Some(fault @ Fault::LeftProcesses { .. }) => Finding::unsound(
                 check,
                 fault.to_string(),
-                "end every child process before the adapter ends",
+                "end every child process before the adapter ends, also one in a session of its own (`setsid`, `start_new_session`, `detached`)",
             ),
             Some(fault) => Finding::unsound(
                 check,

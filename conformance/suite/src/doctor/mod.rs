@@ -5,14 +5,17 @@
 
 mod checks;
 mod lifetime;
+mod unicode;
 mod wire;
 
-use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::subject::{Patience, StartError, SubjectCommand};
+use crate::subject::{Orphans, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
 use proofmark_protocol::{FrameError, PROTOCOL};
 use wire::{Trouble, Wire};
@@ -32,6 +35,9 @@ pub struct Finding {
     /// shows them makes them visible.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stderr: Vec<String>,
+    /// What would be the same in another check that the same fault ended.
+    #[serde(skip)]
+    fault: Option<String>,
 }
 
 /// How a check went.
@@ -43,11 +49,22 @@ pub enum State {
     Unsound,
     /// It cannot be checked before some operation is there.
     NotYet,
+    /// A fault that was told already is in the way.
+    Spoilt,
+}
+
+/// What the subject's owner says that its adapter says.
+#[derive(Debug, Clone, Default)]
+pub struct Promised {
+    /// Contracts that it claims.
+    pub claims: Vec<String>,
+    /// Test hooks that it offers.
+    pub hooks: Vec<String>,
 }
 
 impl Finding {
     fn new(check: &'static str, state: State, told: impl Into<String>) -> Self {
-        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new() }
+        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new(), fault: None }
     }
 
     fn sound(check: &'static str, told: impl Into<String>) -> Self {
@@ -72,40 +89,48 @@ fn cut(told: String) -> String {
     }
 }
 
-/// Examines an adapter, check after check. An adapter that does not even say hello gets no further.
+/// Examines an adapter, check after check, and tells each finding as it is made. An adapter that does
+/// not even say hello gets no further.
 pub async fn examine(
     command: &SubjectCommand,
     patience: Patience,
     suite: &Suite,
-) -> Result<Vec<Finding>, StartError> {
-    let exam = Exam { command, patience, suite };
+    promised: &Promised,
+    orphans: &Orphans,
+    tell: &mut dyn FnMut(Finding),
+) -> Result<(), StartError> {
+    let exam = Exam { command, patience, orphans, faults: RefCell::default() };
     let first = exam.start()?;
     let (finding, hello) = lifetime::hello(first, patience).await;
-    let mut findings = vec![finding];
-    let Some(hello) = hello else { return Ok(findings) };
-    findings.push(lifetime::introduction(&hello, suite));
-    let exam = &exam;
-    findings.push(exam.check("unknown members", checks::unknown_members).await?);
-    findings.push(exam.check("framing", checks::framing).await?);
-    findings.push(exam.check("unicode", checks::unicode).await?);
-    findings.push(exam.check("ids", checks::ids).await?);
-    findings.push(exam.check("sessions", checks::sessions).await?);
-    findings.push(exam.check("not implemented", checks::not_implemented).await?);
-    findings.push(exam.check("large messages", checks::large).await?);
-    findings.push(exam.check("deep messages", checks::deep).await?);
-    findings.push(exam.check("many at a time", checks::many).await?);
-    findings.push(exam.check("waiting calls", checks::waiting).await?);
-    findings.push(exam.check("garbage", checks::garbage).await?);
-    findings.push(exam.check("other version", lifetime::other_version).await?);
-    findings.push(exam.shutdown().await?);
-    findings.push(exam.end_of_input().await?);
-    Ok(findings)
+    let mut tell = |finding| tell(exam.once(finding));
+    tell(finding);
+    let Some(hello) = hello else { return Ok(()) };
+    tell(lifetime::introduction(&hello, suite, promised));
+    tell(exam.check("unknown members", checks::unknown_members).await?);
+    tell(exam.check("framing", checks::framing).await?);
+    tell(exam.check("unicode", unicode::unicode).await?);
+    tell(exam.check("ids", checks::ids).await?);
+    tell(exam.check("sessions", checks::sessions).await?);
+    tell(exam.check("not implemented", checks::not_implemented).await?);
+    tell(exam.check("large messages", checks::large).await?);
+    tell(exam.check("deep messages", checks::deep).await?);
+    tell(exam.check("many at a time", checks::many).await?);
+    tell(exam.check("waiting calls", checks::waiting).await?);
+    tell(exam.check("garbage", checks::garbage).await?);
+    tell(exam.check("other version", lifetime::other_version).await?);
+    // What processes left that were killed is not their fault, and must not seem to be the next one's.
+    orphans.kill();
+    tell(exam.shutdown().await?);
+    tell(exam.end_of_input().await?);
+    Ok(())
 }
 
 struct Exam<'a> {
     command: &'a SubjectCommand,
     patience: Patience,
-    suite: &'a Suite,
+    orphans: &'a Orphans,
+    /// The faults that were told, and in which check.
+    faults: RefCell<HashMap<String, &'static str>>,
 }
 
 impl Exam<'_> {
@@ -117,11 +142,22 @@ impl Exam<'_> {
     async fn check(
         &self,
         name: &'static str,
-        check: impl AsyncFn(&mut Wire, &Suite) -> Result<Finding, Trouble>,
+        check: impl AsyncFn(&mut Wire) -> Result<Finding, Trouble>,
     ) -> Result<Finding, StartError> {
         let mut wire = self.start()?;
-        let found = check(&mut wire, self.suite).await;
+        let found = check(&mut wire).await;
         Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
+    }
+
+    /// A fault that ends check after check is one fault.
+    fn once(&self, finding: Finding) -> Finding {
+        let Some(fault) = &finding.fault else { return finding };
+        let first = *self.faults.borrow_mut().entry(fault.clone()).or_insert(finding.check);
+        if first == finding.check {
+            return finding;
+        }
+        let told = format!("the fault under `{first}` is in the way");
+        Finding::new(finding.check, State::Spoilt, told)
     }
 }
 
@@ -131,12 +167,29 @@ fn greeting() -> Value {
 
 /// What to say about an answer that did not come.
 fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
-    let seconds = |after: &Duration| format!("{:.1} s", after.as_secs_f64());
-    match trouble {
-        Trouble::Silent { to, after } => Finding::unsound(
+    let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
+    let finding = match trouble {
+        Trouble::Silent { to, after, unfinished: Some(line) } => Finding::unsound(
+            check,
+            format!(
+                "no answer to `{to}` within {}; stdout has a line without an end: `{line}`",
+                seconds(after)
+            ),
+            "end every message with `\\n` (a `\\r` alone ends no line), write it on one line, and flush",
+        ),
+        Trouble::Silent { to, after, unfinished: None } => Finding::unsound(
             check,
             format!("no answer to `{to}` within {}", seconds(after)),
             "answer every request, whatever is in it, and flush stdout after each message",
+        ),
+        Trouble::Slow { to, took, limit } => Finding::unsound(
+            check,
+            format!(
+                "slow: `{to}` was answered after {}; the limit is {}",
+                seconds(took),
+                seconds(limit)
+            ),
+            "answer sooner, or allow more: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
         ),
         Trouble::Ended { status, to, stderr } => Finding {
             stderr: last(stderr),
@@ -156,10 +209,10 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             fault.to_string(),
             "write one message a line, of at most 16 MiB",
         ),
-        Trouble::NotAMessage { line } => Finding::unsound(
+        Trouble::NotAMessage { line, wrong, change } => Finding::unsound(
             check,
-            format!("stdout carried what is no JSON-RPC 2.0 message: `{line}`"),
-            "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`",
+            format!("stdout carried what is no JSON-RPC 2.0 message ({wrong}): `{line}`"),
+            *change,
         ),
         Trouble::Unasked { what } => Finding::unsound(
             check,
@@ -176,6 +229,28 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
             "the adapter closed its stdin",
             "keep stdin open until it ends by itself",
         ),
+    };
+    Finding { fault: sameness(trouble, &finding), ..finding }
+}
+
+/// What makes a fault the same as one in another check. No answer at all may have another reason
+/// each time.
+fn sameness(trouble: &Trouble, finding: &Finding) -> Option<String> {
+    match trouble {
+        Trouble::Unasked { .. } => Some("unasked".to_owned()),
+        Trouble::Slow { .. } => Some("slow".to_owned()),
+        Trouble::NotAMessage { wrong, .. } if !wrong.contains("`id`") => Some(finding.told.clone()),
+        Trouble::NotAMessage { change, .. } => Some((*change).to_owned()),
+        Trouble::Ended { status, to, .. } => {
+            // Calls have many names here.
+            let of_life = ["hello", "open", "close", "shutdown"].contains(&to.as_str());
+            let to = if of_life { to } else { "call" };
+            Some(format!("{status} {to}\n{}", finding.stderr.join("\n")))
+        }
+        Trouble::Silent { .. }
+        | Trouble::Frame(_)
+        | Trouble::AsksTooMuch { .. }
+        | Trouble::ClosedStdin => None,
     }
 }
 

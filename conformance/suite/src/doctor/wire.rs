@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
+use tokio::time::Instant;
 
 use crate::subject::process::Process;
 use crate::subject::{Fault, Patience, StartError, SubjectCommand};
@@ -23,12 +24,23 @@ const MOST_ANSWERS: usize = 1_000;
 /// the room.
 const MOST_BYTES: usize = 2 * MAX_LINE;
 
+/// So much longer than the limit is waited at most, to tell a late answer from none.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Why a check came to no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Silent {
         to: String,
         after: Duration,
+        /// What stdout carried of a line that has no end.
+        unfinished: Option<String>,
+    },
+    /// The answer came, but later than it may.
+    Slow {
+        to: String,
+        took: Duration,
+        limit: Duration,
     },
     Ended {
         status: String,
@@ -38,6 +50,9 @@ pub(super) enum Trouble {
     Frame(FrameError),
     NotAMessage {
         line: String,
+        /// What is wrong with it, and what would be right.
+        wrong: String,
+        change: &'static str,
     },
     /// More answers, or larger ones, than were asked for.
     Unasked {
@@ -48,6 +63,19 @@ pub(super) enum Trouble {
         what: String,
     },
     ClosedStdin,
+}
+
+/// So many requests are under way at a time in one process, in a run that is told nothing else.
+pub(super) const AT_A_TIME: usize = 32;
+
+/// Why not all of many answers came.
+pub(super) enum Late {
+    /// So many came within the time for them, and then no other.
+    After {
+        answered: usize,
+        within: Duration,
+    },
+    Trouble(Trouble),
 }
 
 pub(super) struct Wire {
@@ -95,10 +123,7 @@ impl Wire {
         match tokio::time::timeout(self.patience.call, written).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(self.gone("what was written").await),
-            Err(_) => Err(Trouble::Silent {
-                to: "what was written".to_owned(),
-                after: self.patience.call,
-            }),
+            Err(_) => Err(self.silent("what was written", self.patience.call)),
         }
     }
 
@@ -133,9 +158,43 @@ impl Wire {
 
     /// The answer to a request that was sent.
     pub(super) async fn answer(&mut self, id: i64, to: &str) -> Result<Value, Trouble> {
-        let patience = if to == "hello" { self.patience.start } else { self.patience.call };
-        let silent = Trouble::Silent { to: to.to_owned(), after: patience };
-        tokio::time::timeout(patience, self.until_answer(id, to)).await.unwrap_or(Err(silent))
+        let limit = if to == "hello" { self.patience.start } else { self.patience.call };
+        let asked = Instant::now();
+        if let Ok(answer) = tokio::time::timeout(limit, self.until_answer(id, to)).await {
+            return answer;
+        }
+        // Who does not say hello is looked at more closely than this.
+        let grace = if to == "hello" { Duration::ZERO } else { limit.min(GRACE) };
+        match tokio::time::timeout(grace, self.until_answer(id, to)).await {
+            Ok(Ok(_)) => Err(Trouble::Slow { to: to.to_owned(), took: asked.elapsed(), limit }),
+            Ok(Err(trouble)) => Err(trouble),
+            Err(_) => Err(self.silent(to, limit)),
+        }
+    }
+
+    /// Reads until all of these requests are answered. Of each [`AT_A_TIME`] one more limit may pass:
+    /// so many are under way in a run, each with a limit of its own. Tells how many were in time.
+    pub(super) async fn all_answers(&mut self, ids: &[i64], to: &str) -> Result<(), Late> {
+        let asked = Instant::now();
+        loop {
+            let answered = ids.iter().filter(|id| self.answers.contains_key(id)).count();
+            if answered == ids.len() {
+                return Ok(());
+            }
+            let limits = u32::try_from(answered / AT_A_TIME + 1).unwrap_or(u32::MAX);
+            let within = self.patience.call.saturating_mul(limits);
+            match tokio::time::timeout_at(asked + within, self.read_one(to)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(trouble)) => return Err(Late::Trouble(trouble)),
+                Err(_) => return Err(Late::After { answered, within }),
+            }
+        }
+    }
+
+    fn silent(&self, to: &str, after: Duration) -> Trouble {
+        let unfinished = self.lines.unfinished();
+        let unfinished = (!unfinished.is_empty()).then(|| shown(unfinished));
+        Trouble::Silent { to: to.to_owned(), after, unfinished }
     }
 
     async fn until_answer(&mut self, id: i64, to: &str) -> Result<Value, Trouble> {
@@ -150,14 +209,16 @@ impl Wire {
     /// Reads until the subject asks for something.
     pub(super) async fn until_asked(&mut self, id: i64, to: &str) -> Result<(), Trouble> {
         let patience = self.patience.call;
-        let silent = Trouble::Silent { to: to.to_owned(), after: patience };
         let asked = async {
             while self.asked.is_empty() && !self.answers.contains_key(&id) {
                 self.read_one(to).await?;
             }
             Ok(())
         };
-        tokio::time::timeout(patience, asked).await.unwrap_or(Err(silent))
+        match tokio::time::timeout(patience, asked).await {
+            Ok(asked) => asked,
+            Err(_) => Err(self.silent(to, patience)),
+        }
     }
 
     async fn read_one(&mut self, to: &str) -> Result<(), Trouble> {
@@ -166,14 +227,12 @@ impl Wire {
             Ok(None) => return Err(self.gone(to).await),
             Err(fault) => return Err(Trouble::Frame(fault)),
         };
-        let shown =
-            || String::from_utf8_lossy(&line[..line.len().min(120)]).escape_debug().to_string();
-        let Ok(message @ Value::Object(_)) = serde_json::from_slice(line) else {
-            return Err(Trouble::NotAMessage { line: shown() });
+        let not_a_message = |(wrong, change): (String, &'static str)| Trouble::NotAMessage {
+            line: shown(line),
+            wrong,
+            change,
         };
-        if message["jsonrpc"] != "2.0" {
-            return Err(Trouble::NotAMessage { line: shown() });
-        }
+        let message = parsed(line).map_err(not_a_message)?;
         let is_request = message["method"].is_string();
         self.bytes += line.len();
         self.answered += usize::from(!is_request);
@@ -197,7 +256,16 @@ impl Wire {
             (None, false) if message.get("error").is_some() && message["id"].is_null() => {
                 self.unreadable += 1;
             }
-            _ => return Err(Trouble::NotAMessage { line: shown() }),
+            _ if is_answer => {
+                return Err(not_a_message((
+                    format!("its `id` is {}", message.get("id").unwrap_or(&Value::Null)),
+                    "give back the `id` of the request as it came: an integer, not a string, and without a fraction",
+                )));
+            }
+            _ => {
+                let wrong = "it has no `method`, no `result` and no `error`";
+                return Err(not_a_message((wrong.to_owned(), A_MESSAGE)));
+            }
         }
         Ok(())
     }
@@ -217,6 +285,11 @@ impl Wire {
         let _silent = tokio::time::timeout(patience, rest).await;
     }
 
+    /// An answer that has come.
+    pub(super) fn take(&mut self, id: i64) -> Value {
+        self.answers.remove(&id).unwrap_or_default()
+    }
+
     pub(super) fn has_answer(&self, id: i64) -> bool {
         self.answers.contains_key(&id)
     }
@@ -234,7 +307,7 @@ impl Wire {
                 let stderr = self.last_words().await;
                 Trouble::Ended { status, to: to.to_owned(), stderr }
             }
-            Err(_) => Trouble::Silent { to: to.to_owned(), after: Duration::from_secs(1) },
+            Err(_) => self.silent(to, Duration::from_secs(1)),
         }
     }
 
@@ -252,6 +325,47 @@ impl Wire {
         }
         words
     }
+}
+
+/// The beginning of a line, for people.
+fn shown(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned()
+}
+
+const A_MESSAGE: &str = "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`";
+
+/// A line as a message, or what is wrong with it and what would be right.
+fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
+    let wrong = |told: &str, change| Err((told.to_owned(), change));
+    if line.starts_with(b"\xef\xbb\xbf") {
+        return wrong("it begins with a byte order mark", "write UTF-8 without a byte order mark");
+    }
+    if std::str::from_utf8(line).is_err() {
+        return wrong("it is not UTF-8", "write stdout as UTF-8, whatever the locale says");
+    }
+    let message = match serde_json::from_slice(line) {
+        Ok(message @ Value::Object(_)) => message,
+        Ok(_) => return wrong("it is JSON, but no object", A_MESSAGE),
+        Err(_) => return wrong("it is no JSON", A_MESSAGE),
+    };
+    match message.get("jsonrpc") {
+        Some(version) if version == "2.0" => {}
+        Some(version) => {
+            return Err((
+                format!("its `jsonrpc` is {version}"),
+                "give every message \"jsonrpc\": \"2.0\", a string",
+            ));
+        }
+        None => return wrong("it has no `jsonrpc`", "give every message \"jsonrpc\": \"2.0\""),
+    }
+    let has = |member: &str| message.get(member).is_some_and(|value| !value.is_null());
+    if has("result") && has("error") {
+        return wrong(
+            "it has a `result` and an `error`",
+            "answer with `result` or with `error`, not with both",
+        );
+    }
+    Ok(message)
 }
 
 fn too_much(is_request: bool, in_number: bool) -> Trouble {

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
+use std::path::Path;
 use std::process::Stdio;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,10 +15,50 @@ use super::{Fault, SubjectCommand, orphans, signals};
 
 /// The subject could not even be started: nothing about it can be determined.
 #[derive(Debug, thiserror::Error)]
-#[error("`{shown}` cannot be started: {fault}")]
+#[error("`{shown}` cannot be started: {fault}{advice}")]
 pub struct StartError {
     pub shown: String,
     pub fault: io::Error,
+    /// What would be right, after a `; `.
+    pub advice: String,
+}
+
+impl StartError {
+    fn of(command: &SubjectCommand, fault: io::Error) -> Self {
+        let advice = advice(command, &fault).map(|told| format!("; {told}")).unwrap_or_default();
+        Self { shown: command.shown.clone(), fault, advice }
+    }
+}
+
+/// What to change so that the system starts it.
+fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
+    let program = Path::new(&command.program);
+    let named = program.display();
+    let is_path = command.program.as_encoded_bytes().contains(&b'/');
+    let at = command.directory.as_deref().unwrap_or(Path::new("")).join(program);
+    // ENOEXEC has no kind of its own.
+    const NO_FORMAT: i32 = 8;
+    match fault.kind() {
+        io::ErrorKind::NotFound if !is_path => Some(format!(
+            "no folder of PATH has a program `{named}`; install it, or give its path (`./{named}`)"
+        )),
+        io::ErrorKind::NotFound if at.exists() => Some(format!(
+            "`{named}` is there, so what is missing is the interpreter in its first line (`#!`); install that, or name it before the file"
+        )),
+        io::ErrorKind::NotFound => {
+            Some("there is no such file; give the path of the adapter's program".to_owned())
+        }
+        io::ErrorKind::PermissionDenied if at.is_dir() => {
+            Some(format!("`{named}` is a folder; give the program in it"))
+        }
+        io::ErrorKind::PermissionDenied => Some(format!(
+            "make it executable (`chmod +x {named}`), or name its interpreter before it, such as `python3 {named}`"
+        )),
+        _ if fault.raw_os_error() == Some(NO_FORMAT) => Some(format!(
+            "it is no program; begin it with a line such as `#!/bin/sh`, or name its interpreter before it, such as `sh {named}`"
+        )),
+        _ => None,
+    }
 }
 
 /// The last lines of stderr, however much is printed.
@@ -72,7 +113,7 @@ impl Process {
     pub(crate) fn start(
         command: &SubjectCommand,
     ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
-        let failed = |fault| StartError { shown: command.shown.clone(), fault };
+        let failed = |fault| StartError::of(command, fault);
         signals::restore();
         let mut starting = Command::new(&command.program);
         if let Some(directory) = &command.directory {
