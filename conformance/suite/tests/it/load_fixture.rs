@@ -292,7 +292,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::a_reference_to_nothing_in_a_file(
     r#"{ "call": "demo.read", "returns": null }, { "leaves": { "a": { "ndjson": [{ "$ref": "gone" }] } } }"#,
     5,
-    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_name_with_a_slash(
     r#"{ "call": "demo.read", "as": "a/b", "returns": null }"#,
@@ -304,15 +304,20 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
     5,
     r#"`"as": "a"` stands twice; each name once"#
 )]
+#[case::a_stream_under_a_name_that_is_taken(
+    r#"{ "call": "demo.read", "as": "a", "streamAs": "a", "returns": null }"#,
+    5,
+    r#"`"streamAs": "a"` stands twice; each name once"#
+)]
 #[case::a_reference_to_nothing(
     r#"{ "call": "demo.read", "args": {"a": [{"$ref": "pool/handle"}]}, "returns": null }"#,
     5,
-    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_reference_to_itself(
     r#"{ "call": "demo.read", "as": "pool", "returns": {"$ref": "pool"} }"#,
     5,
-    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
 #[case::nothing_called(
