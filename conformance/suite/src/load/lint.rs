@@ -201,6 +201,12 @@ impl CaseLint<'_> {
                     self.contract.id
                 ));
             }
+            let hook = self.contract.requirement(id).and_then(|one| one.applies_with.as_ref());
+            if let Some(hook) = hook.filter(|hook| !self.case.needs.contains(hook)) {
+                self.wrong_tag(format!(
+                    "`{id}` applies with the hook `{hook}`, which the case does not need; name it in `needs`"
+                ));
+            }
         }
     }
 
