@@ -59,7 +59,7 @@ Feature: Keeping a secret
       """
     Then the tool answers:
       """
-      { "code": 0, "stdout": { "$matches": "^using .*\n" }, "stderr": { "$matches": "^cannot log in with .*\n" } }
+      { "code": 0, "stdout": { "$any": "string" }, "stderr": { "$any": "string" } }
       """
     And the fake "secrets" was asked "get" with:
       """

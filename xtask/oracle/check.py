@@ -29,9 +29,9 @@ KEYS = {
     "file": {"contract", "topic", "cases"},
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
-    "call": {"call", "args", "process", "session", "as", "returns", "fails", "either", "asks", "streams", "hides"},
+    "call": {"call", "args", "process", "session", "as", "streamAs", "returns", "fails", "either", "asks", "streams", "hides"},
     "ledger": {"contract", "title", "text", "prefix", "workspace", "operations", "hooks", "sections", "requirement"},
-    "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded"},
+    "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded", "applies-with"},
     "file form": {"text", "hex", "folder", "symlink", "hardlink", "fifo"},
     "left form": {"text", "hex", "symlink", "entries", "ndjson", "prefix"},
 }

@@ -314,7 +314,7 @@ impl Statement {
         }
         let broken = |one: &&Requirement| {
             let decides = one.level == "must" && one.basis == "contract";
-            decides && !["holds", "excluded"].contains(&one.verdict.as_str())
+            decides && !["holds", "not-applicable", "excluded"].contains(&one.verdict.as_str())
         };
         let mut contracts = predicate.contracts.iter();
         if contracts.any(|one| one.certified && one.requirements.iter().any(|one| broken(&one))) {
@@ -361,6 +361,9 @@ fn requirement(result: &RequirementResult<'_>) -> Requirement {
         RequirementVerdict::Holds => ("holds", Vec::new(), None),
         RequirementVerdict::Broken { cases } => ("broken", cases.clone(), None),
         RequirementVerdict::NotShown { reason } => ("not-shown", Vec::new(), Some(reason.clone())),
+        RequirementVerdict::NotApplicable { reason } => {
+            ("not-applicable", Vec::new(), Some(reason.clone()))
+        }
         RequirementVerdict::Excluded { reason } => ("excluded", Vec::new(), Some(reason.clone())),
     };
     Requirement {

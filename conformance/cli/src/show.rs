@@ -101,6 +101,9 @@ fn show_requirement(
     if let Some(reason) = &requirement.reason {
         field(out, "reason", reason)?;
     }
+    if let Some(hook) = &requirement.applies_with {
+        field(out, "applies", format_args!("where the hook `{hook}` is offered"))?;
+    }
     if let Some(reason) = &requirement.excluded {
         field(out, "excluded", reason)?;
     }

@@ -115,6 +115,7 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
         RequirementVerdict::Holds => (GOOD, "holds"),
         RequirementVerdict::Broken { .. } => (BAD, "BROKEN"),
         RequirementVerdict::NotShown { .. } => (BAD, "not shown"),
+        RequirementVerdict::NotApplicable { .. } => (QUIET, "not asked"),
         RequirementVerdict::Excluded { .. } => (QUIET, "excluded"),
     };
     let requirement = result.requirement;
@@ -123,9 +124,9 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
         RequirementVerdict::Broken { cases } => {
             format!("{} of {} cases fail", cases.len(), result.cases)
         }
-        RequirementVerdict::NotShown { reason } | RequirementVerdict::Excluded { reason } => {
-            reason.clone()
-        }
+        RequirementVerdict::NotShown { reason }
+        | RequirementVerdict::NotApplicable { reason }
+        | RequirementVerdict::Excluded { reason } => reason.clone(),
     };
     writeln!(
         out,

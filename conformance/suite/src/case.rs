@@ -144,13 +144,15 @@ pub enum Action {
 #[derive(Debug, Clone)]
 pub struct CallStep {
     pub operation: String,
-    /// May hold `{"$ref": …}`, which stands for an earlier answer.
+    /// May hold `{"$ref": …}`, which stands for an earlier answer or stream.
     pub args: Value,
     pub process: String,
     /// A session of its own in that process; the workspace is the case's.
     pub session: String,
     /// The name under which later steps refer to its answer.
     pub saved_as: Option<String>,
+    /// The name under which later steps refer to the items of its stream.
+    pub stream_as: Option<String>,
     /// Alternatives, each exact; one for nearly every call.
     pub expect: Vec<Outcome>,
     /// The list of the calls of fakes during this call.
@@ -170,6 +172,7 @@ impl CallStep {
             process: MAIN_PROCESS.to_owned(),
             session: MAIN_SESSION.to_owned(),
             saved_as: None,
+            stream_as: None,
             expect,
             asks: Pattern::empty_list(),
             streams: Pattern::empty_list(),

@@ -207,6 +207,9 @@ impl<'a> Judge<'a> {
         if let Some(name) = &call.saved_as {
             self.saved.keep(name, value.clone());
         }
+        if let Some(name) = &call.stream_as {
+            self.saved.keep(name, joined(&answer.events).into());
+        }
         side_effects(step, call, answer, alone, &self.saved)
             .or_else(|_| side_effects(step, call, &answer.sorted(), alone, &self.saved))
     }

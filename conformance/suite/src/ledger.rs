@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::problem::{Lines, Location, Problem};
+use crate::problem::{Lines, Location, Problem, did_you_mean};
 
 /// How much a requirement demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub struct Requirement {
     pub reason: Option<String>,
     /// Why no case shows it.
     pub excluded: Option<String>,
+    /// The hook of something optional. Who does not offer it has made no such promise.
+    pub applies_with: Option<String>,
     pub at: Location,
 }
 
@@ -121,6 +123,8 @@ struct RequirementEntry {
     source: Spanned<String>,
     reason: Option<String>,
     excluded: Option<String>,
+    #[serde(rename = "applies-with")]
+    applies_with: Option<String>,
 }
 
 /// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
@@ -178,6 +182,11 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
         if entry.excluded.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
             wrong(format!("`excluded` of `{id}` is empty: say why no case shows it"));
         }
+        if let Some(hook) = entry.applies_with.as_ref().filter(|it| !ledger.hooks.contains_key(*it))
+        {
+            let hint = did_you_mean(hook, ledger.hooks.keys().map(String::as_str));
+            wrong(format!("`{id}` applies with `{hook}`, which is no hook of this ledger{hint}"));
+        }
     }
     if ledger.requirement.is_empty() {
         problems.push(Problem::exact(
@@ -220,6 +229,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
                 source: entry.source.into_inner(),
                 reason: entry.reason,
                 excluded: entry.excluded,
+                applies_with: entry.applies_with,
             })
             .collect(),
         at: place(at),

@@ -1,7 +1,8 @@
 //! Answers that later steps refer to.
 //!
 //! A call with `"as": "pool"` saves its answer; `{"$ref": "pool"}` in later arguments and expectations
-//! stands for it, and `{"$ref": "pool/handle"}` for its member `handle` (a JSON pointer).
+//! stands for it, and `{"$ref": "pool/handle"}` for its member `handle` (a JSON pointer). `"streamAs"` saves
+//! the items of the call's stream.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -151,6 +151,8 @@ pub enum RequirementVerdict {
     Broken { cases: Vec<String> },
     /// Nothing broke it, but not everything that shows it ran.
     NotShown { reason: String },
+    /// It is about something optional that the subject does not offer.
+    NotApplicable { reason: String },
     /// The ledger says why no case shows it.
     Excluded { reason: String },
 }
@@ -173,7 +175,8 @@ pub struct ContractResult<'a> {
 }
 
 impl ContractResult<'_> {
-    /// How many of the requirements that decide hold, and how many there are.
+    /// How many of the requirements that decide hold, and how many there are. Those that do not apply are not
+    /// counted.
     pub fn deciding(&self) -> (usize, usize) {
         self.count(|requirement| requirement.decides())
     }
@@ -184,7 +187,10 @@ impl ContractResult<'_> {
     }
 
     fn count(&self, of: impl Fn(&Requirement) -> bool) -> (usize, usize) {
-        let counted = self.requirements.iter().filter(|result| of(result.requirement));
+        let counted = self.requirements.iter().filter(|result| {
+            let applies = !matches!(result.verdict, RequirementVerdict::NotApplicable { .. });
+            applies && of(result.requirement)
+        });
         counted.fold((0, 0), |(holding, all), result| {
             (holding + usize::from(result.verdict == RequirementVerdict::Holds), all + 1)
         })
@@ -306,16 +312,33 @@ impl RunOutcome {
                     .subject
                     .as_ref()
                     .is_some_and(|subject| subject.contracts.contains(&contract.id));
+                let offers = |hook: &String| {
+                    self.subject.as_ref().is_some_and(|subject| subject.hooks.contains(hook))
+                };
                 let judged = |requirement: &'a Requirement| {
                     let cases =
                         by_requirement.get(requirement.id.as_str()).map_or(&[][..], Vec::as_slice);
-                    judge_requirement(requirement, cases, &verdicts)
+                    let mut result = judge_requirement(requirement, cases, &verdicts);
+                    let absent = requirement.applies_with.as_ref().filter(|hook| !offers(hook));
+                    if let (true, Some(hook), RequirementVerdict::NotShown { .. }) =
+                        (claimed, absent, &result.verdict)
+                    {
+                        let reason = format!("the subject does not offer `{hook}`");
+                        result.verdict = RequirementVerdict::NotApplicable { reason };
+                    }
+                    result
                 };
                 let requirements: Vec<_> = contract.requirements.iter().map(judged).collect();
                 let holds = |result: &RequirementResult<'_>| {
-                    !result.requirement.decides() || result.verdict == RequirementVerdict::Holds
+                    !result.requirement.decides()
+                        || matches!(
+                            result.verdict,
+                            RequirementVerdict::Holds | RequirementVerdict::NotApplicable { .. }
+                        )
                 };
-                let decides = requirements.iter().any(|result| result.requirement.decides());
+                let decides = requirements.iter().any(|result| {
+                    result.requirement.decides() && result.requirement.applies_with.is_none()
+                });
                 let certified = claimed
                     && decides
                     && self.faults.is_empty()

@@ -7,7 +7,7 @@
 //! # Contract
 //! - LLM-001 A chat is put to the provider that was set.
 //! - LLM-002 listModels answers the models that the provider tells, each with its name.
-//! - LLM-003 listModels with a provider's name answers the models of that provider.
+//! - LLM-003 listModels with a provider's name answers the models of that provider, and never those of another.
 //! - LLM-004 The provider that was set last is asked, by createChatStream and by listModels without a name.
 //! - LLM-005 Every provider that was set stays within reach of listModels by its name, which does not make it the
 //!   one that is asked.
@@ -15,9 +15,11 @@
 //!   `provider`.
 //! - LLM-007 listModels with a name that no provider has fails with EVALIDATION, which names `providerName`, and
 //!   asks nobody.
-//! - LLM-008 The text of a provider that streams reaches the reader whole and in its order.
+//! - LLM-008 What a provider streams reaches the reader in its order: the text whole, and the provider's `end`
+//!   once, as the last item.
 //! - LLM-009 The usage that the provider tells reaches the reader with `end`.
-//! - LLM-010 A stream has one `end`, its last item, without a usage that the provider did not tell.
+//! - LLM-010 `end` has no usage that the provider did not tell, and is passed on as it is also where it is all that
+//!   comes.
 //! - LLM-011 Items are passed on as they come, while the provider has not gone on yet.
 //! - LLM-012 Streams that follow each other, in one session or in several, do not mix.
 //! - LLM-013 Where the provider answers with a final text, the reader gets text items that join to that text.
@@ -36,9 +38,10 @@
 //! - LLM-021 The details of such a refusal name every option at fault.
 //! - LLM-022 A tool_call reaches the reader with its toolName, arguments and callId as the provider gave them.
 //! - LLM-023 A call whose arguments fit the declared parameters is executed once, with these arguments.
-//! - LLM-024 A tool_call has a tool_result with the same callId.
+//! - LLM-024 A tool_call is followed by one tool_result with the same callId, whoever runs the tool, and if nobody
+//!   does.
 //! - LLM-025 Of several calls each has the result of its own execution.
-//! - LLM-026 A call whose tool refuses or breaks has a tool_result, too.
+//! - LLM-026 A call whose tool refuses or breaks is followed by one tool_result, too.
 //! - LLM-027 A call has exactly one tool_result, after it, and its result is the ToolResult as the tool gave it.
 //! - LLM-028 When the tool throws, the result is `ok: false` with the error's code and properties, and the
 //!   conversation goes on.
@@ -46,9 +49,9 @@
 //! - LLM-030 Where nobody runs tools, a tool_result that the provider sends for an open call is passed on and is
 //!   that call's only result.
 //! - LLM-031 A call whose arguments do not fit the declared parameters is not executed.
-//! - LLM-032 For a call whose arguments do not fit, an error event that names the call is emitted.
-//! - LLM-033 That event is the call's tool_result, `ok: false` with EVALIDATION, whose details name every argument
-//!   at fault by its path.
+//! - LLM-032 For a call whose arguments do not fit, an error event is emitted.
+//! - LLM-033 That event names the call: it is its tool_result, `ok: false` with EVALIDATION, whose details name
+//!   every argument at fault by its path.
 //! - LLM-034 Arguments that the parameters do not speak of are rejected at every depth, unless the schema allows
 //!   more.
 //! - LLM-035 A call of a tool that the options do not name is not executed; its result is `ok: false` with
@@ -95,6 +98,7 @@
 //! - LLM-066 The registry's tools run with no permission: a Write, Edit or Bash of the model is refused in the
 //!   result, and nothing is changed.
 //! - LLM-067 A provider that adapts an older interface, if there is one, is a provider like any other.
+//! - LLM-068 A text is cut between characters: no item begins or ends inside one.
 //!
 //! Rounds: a provider is asked; its items are passed on as they come; a tool that it calls runs at once, if the
 //! arguments fit the declared schema, and its result is the next item; when the provider says `end` and there were

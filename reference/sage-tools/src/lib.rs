@@ -123,8 +123,8 @@
 //! - TOOLS-095 A path whose `..` or links stay inside the workspace is refused with EPERMISSION, or taken for the
 //!   file that it names.
 //! - TOOLS-096 Every other name is legal: spaces, dots, letters beyond ASCII, names that begin with a dash.
-//! - TOOLS-097 Write and Edit below .sage/ are refused with EPERMISSION, and nothing there is made, changed or
-//!   deleted.
+//! - TOOLS-097 Write and Edit below .sage/ are refused, a Write with EPERMISSION, and nothing there is made,
+//!   changed or deleted.
 //! - TOOLS-098 No detour, by `..`, doubled slashes or links, makes or changes anything in .sage/.
 //! - TOOLS-099 .sage itself cannot be written, as a file or as a link.
 //! - TOOLS-100 Names that some file systems take for .sage are refused with EPERMISSION: other case, full-width or
@@ -145,7 +145,8 @@
 //! - TOOLS-111 Without a secret provider the input stays as it is.
 //! - TOOLS-112 A name is the longest run of letters, digits and underscores after `$ENV.`, and does not begin with
 //!   a digit; anything else is no placeholder.
-//! - TOOLS-113 Each name is fetched once a call.
+//! - TOOLS-113 A name that stands in several places is fetched once a call, or once for each place, and every place
+//!   gets the secret.
 //! - TOOLS-114 Keys are not scanned.
 //! - TOOLS-115 A secret that holds a placeholder itself is taken as it is.
 //! - TOOLS-116 An empty secret is a secret.
@@ -163,13 +164,16 @@
 //! - TOOLS-128 Where output is cut, no beginning of a secret stays.
 //! - TOOLS-129 What is no secret stays as it is.
 //! - TOOLS-130 In place of a secret stands `[SECRET:NAME]`.
-//! - TOOLS-131 meta, if it is there, has startedAt and endedAt as the injected clock gives them, and durationMs, a
-//!   number.
+//! - TOOLS-131 meta, if it is there, has startedAt and endedAt as the injected clock gives them, the one no later
+//!   than the other, and durationMs, a number.
 //! - TOOLS-132 meta is there; the clock is read once before and once after, and durationMs is the difference.
 //! - TOOLS-133 Names and descriptions of tools may have letters beyond ASCII.
 //! - TOOLS-134 Schemas are JSON Schema 2020-12: keywords of that version are enforced as well.
 //! - TOOLS-135 A schema of an object that names no properties, and does not say that others are allowed, allows
 //!   none.
+//! - TOOLS-136 GraphQuery is read-only: no query changes the graph.
+//! - TOOLS-137 An Edit below .sage/ is refused with EPERMISSION, whatever its patch and whether or not the file is
+//!   there.
 //!
 //! Decided here: `..` in a path is refused even where it would stay inside, since where it leads
 //! depends on links. Links inside the workspace are followed. A program without `timeoutMs` has ten

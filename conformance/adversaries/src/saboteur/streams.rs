@@ -11,12 +11,59 @@ use crate::Adversary;
 
 const CHAT: &[&str] = &["llm.createChatStream"];
 
+/// Whatever is shown by a whole stream with a result in it.
+const WITH_RESULTS: &[&str] = &[
+    "LLM-024", "LLM-026", "LLM-027", "LLM-028", "LLM-029", "LLM-030", "LLM-033", "LLM-034",
+    "LLM-035", "LLM-036", "LLM-037", "LLM-038", "LLM-039", "LLM-040", "LLM-041", "LLM-042",
+    "LLM-043", "LLM-044", "LLM-045", "LLM-046", "LLM-048", "LLM-052", "LLM-053", "LLM-054",
+    "LLM-065", "LLM-066",
+];
+
 pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "mixes-results-up",
         "a good result goes to the call before it",
         &["LLM-025", "LLM-027", "LLM-040", "LLM-041", "LLM-043", "LLM-044", "LLM-065"],
         mixes_results_up,
+    ),
+    Adversary::saboteur(
+        "tells-results-twice",
+        "every result is told twice",
+        WITH_RESULTS,
+        |subject| {
+            around(subject, CHAT, async |call: Call, args, inner: Next| {
+                let twice = |item: Value| match is(&item, "tool_result") {
+                    true => vec![item.clone(), item],
+                    false => vec![item],
+                };
+                inner.call(call.changing_items(twice), args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "tells-results-first",
+        "a result is told before the call that it belongs to",
+        WITH_RESULTS,
+        tells_results_first,
+    ),
+    Adversary::saboteur(
+        "leaves-calls-open",
+        "a call that nobody ran has no result",
+        &["LLM-024", "LLM-029", "LLM-041"],
+        leaves_calls_open,
+    ),
+    Adversary::saboteur(
+        "tells-of-another-provider",
+        "the models of the provider that is set, whichever was named",
+        &["LLM-003", "LLM-004", "LLM-005", "LLM-007"],
+        |subject| {
+            around(subject, &["llm.listModels"], async |call, mut args: Value, inner: Next| {
+                if let Value::Object(args) = &mut args {
+                    args.remove("providerName");
+                }
+                inner.call(call, args).await
+            })
+        },
     ),
     Adversary::saboteur(
         "runs-what-it-refused",
@@ -67,7 +114,10 @@ pub(super) const ALL: &[Adversary] = &[
         "always-caches",
         "the prompt cache is on without being asked for",
         // Whoever asks twice finds it out.
-        &["LLM-004", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060", "LLM-064"],
+        &[
+            "LLM-004", "LLM-009", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060",
+            "LLM-064",
+        ],
         |subject| {
             around(subject, CHAT, async |call, mut args: Value, inner: Next| {
                 args["cache"] = json!(true);
@@ -139,6 +189,40 @@ fn mixes_results_up(subject: Subject) -> Subject {
                 }
             }
             vec![item]
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn tells_results_first(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args, inner: Next| {
+        let calls: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let held_back = Arc::clone(&calls);
+        let watched = call.clone().changing_items(move |item| {
+            let mut calls = held(&held_back);
+            if is(&item, "tool_call") {
+                calls.push(item);
+                return vec![];
+            }
+            let own = calls.iter().position(|call| call["callId"] == item["callId"]);
+            match own.filter(|_| is(&item, "tool_result")) {
+                Some(place) => vec![item, calls.remove(place)],
+                None => vec![item],
+            }
+        });
+        let answer = inner.call(watched, args).await;
+        // A call without a result is told all the same.
+        std::mem::take(&mut *held(&calls)).into_iter().for_each(|item| call.emit(item));
+        answer
+    })
+}
+
+fn leaves_calls_open(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+        let nobody = args.get("tools").is_none();
+        let call = call.changing_items(move |item| {
+            let refused = is(&item, "tool_result") && item["result"]["ok"] == false;
+            if nobody && refused { vec![] } else { vec![item] }
         });
         inner.call(call, args).await
     })

@@ -27,10 +27,10 @@ pub(super) const ALL: &[Adversary] = &[
         fetches_before_it_asks,
     ),
     Adversary::saboteur(
-        "fetches-each-time",
-        "a secret is fetched for every placeholder",
+        "fetches-too-often",
+        "a secret that stands in two places is fetched three times",
         &["TOOLS-113"],
-        fetches_each_time,
+        fetches_too_often,
     ),
 ];
 
@@ -140,7 +140,7 @@ fn fetches_before_it_asks(subject: Subject) -> Subject {
     })
 }
 
-fn fetches_each_time(subject: Subject) -> Subject {
+fn fetches_too_often(subject: Subject) -> Subject {
     around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
         if injects(&args) {
             let mut names = Vec::new();
@@ -148,8 +148,10 @@ fn fetches_each_time(subject: Subject) -> Subject {
             let mut seen: Vec<&String> = Vec::new();
             for name in &names {
                 if seen.contains(&name) {
-                    // The first one is used.
-                    let _again = call.ask("secrets", "get", json!({ "key": name })).await;
+                    // The first one is used. Once for each place would be right.
+                    for _ in 0..2 {
+                        let _again = call.ask("secrets", "get", json!({ "key": name })).await;
+                    }
                 }
                 seen.push(name);
             }

@@ -27,6 +27,7 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
         // It is told, but must not look like a defeat.
         RequirementVerdict::Broken { .. } => ("badge warn", "differs"),
         RequirementVerdict::NotShown { .. } => ("badge warn", "not shown"),
+        RequirementVerdict::NotApplicable { .. } => ("badge quiet", "does not apply"),
         RequirementVerdict::Excluded { .. } => ("badge quiet", "excluded"),
     };
     let fails = matches!(result.verdict, RequirementVerdict::Broken { .. });
@@ -39,7 +40,7 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
                 span.level { (levelled(requirement)) } " "
                 span.tally { @match &result.verdict {
                     RequirementVerdict::Broken { cases } => { (cases.len()) " of " (counted(result.cases, "case")) " fail" }
-                    RequirementVerdict::Excluded { .. } => "not tested",
+                    RequirementVerdict::NotApplicable { .. } | RequirementVerdict::Excluded { .. } => "not tested",
                     _ => { (result.passed) " of " (counted(result.cases, "case")) " passed" }
                 } }
             }
@@ -47,7 +48,7 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
                 dl {
                     dt { "Source" } dd { (requirement.source) }
                     @if let Some(reason) = &requirement.reason { dt { "Because" } dd { (reason) } }
-                    @if let RequirementVerdict::NotShown { reason } | RequirementVerdict::Excluded { reason } = &result.verdict {
+                    @if let RequirementVerdict::NotShown { reason } | RequirementVerdict::NotApplicable { reason } | RequirementVerdict::Excluded { reason } = &result.verdict {
                         dt { (word) } dd { (reason) }
                     }
                 }

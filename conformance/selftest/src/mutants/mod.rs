@@ -184,7 +184,8 @@ impl MutantReport {
         let mut teeth = 0;
         for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
             // Later steps can only notice what an earlier one saved.
-            let saves = step.calls().iter().any(|call| call.saved_as.is_some());
+            let saves =
+                step.calls().iter().any(|call| call.saved_as.is_some() || call.stream_as.is_some());
             let rest = || case.steps.iter().zip(&transcript.steps).skip(index + 1);
             seen::mutants(step, seen, &mut |mutant| {
                 let mut judge = judge.fork();

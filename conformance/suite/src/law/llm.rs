@@ -1,7 +1,7 @@
 //! Laws of `sage.llm`.
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Law;
 use super::values::{literal, text, value};
@@ -18,11 +18,12 @@ pub(super) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[SET, CHAT],
         inputs: || {
-            proptest::collection::vec(text(), 1..8)
+            proptest::collection::vec(plain(), 1..8)
                 .prop_map(|pieces| {
                     let events = pieces.iter().map(|piece| said(piece)).chain([end()]);
                     let events: Vec<Value> = events.collect();
-                    chat(json!({ "events": events }), json!({}), texts(&pieces.concat()))
+                    let whole = with_end(&pieces.concat());
+                    chat(json!({ "events": events }), json!({}), json!(whole))
                 })
                 .boxed()
         },
@@ -35,7 +36,15 @@ pub(super) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[SET, CHAT],
         inputs: || {
-            text().prop_map(|text| chat(json!({ "text": text }), json!({}), texts(&text))).boxed()
+            plain()
+                .prop_map(|text| {
+                    // Whether an `end` follows is an interpretation.
+                    let whole = with_end(&text);
+                    let without = &whole[..whole.len() - 1];
+                    let streams = json!({ "$oneOf": [whole, without] });
+                    chat(json!({ "text": text }), json!({}), streams)
+                })
+                .boxed()
         },
     },
     Law {
@@ -69,23 +78,29 @@ pub(super) const LAWS: &[Law] = &[
     },
 ];
 
-/// As many calls as there are results.
+/// As many calls as there are results, each of a tool of its own: in which order they are executed is nobody's promise.
 fn each(data: &[Value]) -> Value {
     let id = |number: usize| format!("call-{number}");
-    let calls = (0..data.len()).map(|number| call(&id(number), "Take", json!({ "value": number })));
+    let name = |number: usize| format!("Take{number}");
+    let input = |number: usize| json!({ "value": number });
+    let numbers = 0..data.len();
+    let calls = numbers.clone().map(|number| call(&id(number), &name(number), input(number)));
     let events: Vec<Value> = calls.chain([end()]).collect();
-    let answers = data.iter().map(|data| json!({ "value": { "ok": true, "data": data } }));
     let results = data.iter().enumerate().map(|(number, data)| {
-        let result = json!({ "$open": { "ok": true, "data": literal(data.clone()) } });
+        // As a ToolResult, or bare: the text leaves the form open.
+        let data = literal(data.clone());
+        let result = json!({ "$oneOf": [{ "$open": { "ok": true, "data": data } }, data] });
         json!({ "type": "tool_result", "callId": id(number), "result": result })
     });
-    let asks = (0..data.len()).map(|number| executed(&json!({ "value": number })));
     let mut case = chat(
         json!({ "events": events }),
         json!({ "tools": "fake" }),
         json!({ "$contains": results.collect::<Vec<_>>() }),
     );
-    given_tools(&mut case, answers.collect(), asks.collect());
+    let tools = data.iter().enumerate().map(|(number, data)| {
+        (name(number), json!({ "value": { "ok": true, "data": data } }), input(number))
+    });
+    given_tools(&mut case, &tools.collect::<Vec<_>>());
     case
 }
 
@@ -93,24 +108,32 @@ fn each(data: &[Value]) -> Value {
 fn chat_of_call(id: &str, arguments: &Value, result: &Value, streams: Value) -> Value {
     let events = json!([call(id, "Take", arguments.clone()), end()]);
     let mut case = chat(json!({ "events": events }), json!({ "tools": "fake" }), streams);
-    let answers = vec![json!({ "value": result })];
-    given_tools(&mut case, answers, vec![executed(arguments)]);
+    let tool = ("Take".to_owned(), json!({ "value": result }), arguments.clone());
+    given_tools(&mut case, &[tool]);
     case
 }
 
-/// Lets the case's chat use the tool `Take`, which answers so and must be asked this.
-fn given_tools(case: &mut Value, answers: Vec<Value>, executed: Vec<Value>) {
-    case["given"]["fakes"]["tools"] = json!({ "results": { "Take": answers } });
+/// Lets the case's chat use these tools, of which each answers so, once, and must be asked this.
+fn given_tools(case: &mut Value, tools: &[(String, Value, Value)]) {
+    let results: Map<String, Value> =
+        tools.iter().map(|(name, answer, _)| (name.clone(), json!([answer]))).collect();
+    case["given"]["fakes"]["tools"] = json!({ "results": results });
     // After its calls the model is asked once more.
     let turns = &mut case["given"]["fakes"]["llm"]["providers"]["fake"]["turns"];
     if let Value::Array(turns) = turns {
         turns.push(json!({ "text": "done" }));
     }
     let parameters = json!({ "type": "object", "properties": { "value": {} } });
+    let offered =
+        |(name, ..): &(String, Value, Value)| json!({ "name": name, "parameters": parameters });
+    let executed = |(name, _, input): &(String, Value, Value)| {
+        let args = json!({ "name": name, "input": literal(input.clone()) });
+        json!({ "fake": "tools", "method": "execute", "args": args })
+    };
     let step = &mut case["steps"][1];
-    step["args"]["options"]["tools"] = json!([{ "name": "Take", "parameters": parameters }]);
+    step["args"]["options"]["tools"] = tools.iter().map(offered).collect();
     // Whether the model is asked again is no matter of these laws.
-    step["asks"] = json!({ "$contains": executed });
+    step["asks"] = json!({ "$contains": tools.iter().map(executed).collect::<Vec<_>>() });
 }
 
 fn chat(turn: Value, further: Value, streams: Value) -> Value {
@@ -131,15 +154,15 @@ fn chat(turn: Value, further: Value, streams: Value) -> Value {
     })
 }
 
-fn executed(input: &Value) -> Value {
-    let args = json!({ "name": "Take", "input": literal(input.clone()) });
-    json!({ "fake": "tools", "method": "execute", "args": args })
+/// Text without what UTF-16 writes as two halves: whether it may be cut there is an interpretation.
+fn plain() -> impl Strategy<Value = String> {
+    text().prop_map(|text| text.chars().filter(|letter| letter.len_utf16() == 1).collect())
 }
 
 /// What a reader gets of a text: nothing of none.
-fn texts(whole: &str) -> Value {
+fn with_end(whole: &str) -> Vec<Value> {
     let end = json!({ "type": "end", "usage": { "$optional": { "$any": "object" } } });
-    if whole.is_empty() { json!([end]) } else { json!([said(whole), end]) }
+    if whole.is_empty() { vec![end] } else { vec![said(whole), end] }
 }
 
 fn said(text: &str) -> Value {

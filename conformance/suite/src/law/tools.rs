@@ -38,8 +38,14 @@ pub(super) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[EXECUTE],
         inputs: || {
-            // What becomes of a byte order mark is an interpretation.
+            // What becomes of a byte order mark, of carriage returns and of control characters is an interpretation.
             text()
+                .prop_map(|content| {
+                    content
+                        .chars()
+                        .filter(|one| *one == '\n' || !one.is_control())
+                        .collect::<String>()
+                })
                 .prop_filter("no mark", |content| !content.starts_with('\u{feff}'))
                 .prop_map(|content| {
                     let data = literal(json!({ "content": content }));

@@ -70,6 +70,8 @@ struct StepEntry {
     session: Option<String>,
     #[serde(rename = "as")]
     saved_as: Option<String>,
+    #[serde(rename = "streamAs")]
+    stream_as: Option<String>,
     together: Option<Vec<StepEntry>>,
     kill: Option<String>,
     files: Option<BTreeMap<String, Value>>,
@@ -275,7 +277,7 @@ fn actions(raw: &str) -> Result<Vec<Action>, String> {
 fn action(step: StepEntry) -> Result<Action, String> {
     match step {
         StepEntry { call: Some(_), together: None, kill: None, files: None, leaves: None, .. } => call(step).map(Action::Call),
-        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, streams: None, process: None, session: None, saved_as: None, together, kill, files, leaves, hides } if hides.is_empty() => {
+        StepEntry { call: None, args: None, returns: None, fails: None, either: None, asks: None, streams: None, process: None, session: None, saved_as: None, stream_as: None, together, kill, files, leaves, hides } if hides.is_empty() => {
             match (together, kill, files, leaves) {
                 (Some(calls), None, None, None) => calls.into_iter().map(call_together).collect::<Result<_, _>>().map(Action::Together),
                 (None, Some(process), None, None) => Ok(Action::Kill { process }),
@@ -284,7 +286,7 @@ fn action(step: StepEntry) -> Result<Action, String> {
                 _ => Err("a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`".to_owned()),
             }
         }
-        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
+        _ => Err("`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`".to_owned()),
     }
 }
 
@@ -339,6 +341,7 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     call.process = step.process.unwrap_or(call.process);
     call.session = step.session.unwrap_or(call.session);
     call.saved_as = step.saved_as;
+    call.stream_as = step.stream_as;
     if let Some(asks) = step.asks {
         call.asks = list(asks).map_err(|fault| format!("`asks`: {fault}"))?;
     }
@@ -358,7 +361,7 @@ fn list(expected: Value) -> Result<Pattern, String> {
         return Pattern::new(expected);
     }
     Err(format!(
-        "must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {expected}"
+        "must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, or a `$ref`, not {expected}"
     ))
 }
 
@@ -367,6 +370,7 @@ fn is_list(expected: &Value) -> bool {
     match only.map(|(key, inner)| (key.as_str(), inner)) {
         Some(("$oneOf", Value::Array(choices))) => choices.iter().all(is_list),
         Some(("$unordered" | "$contains" | "$startsWith", inner)) => inner.is_array(),
+        Some(("$ref", inner)) => inner.is_string(),
         _ => expected.is_array(),
     }
 }

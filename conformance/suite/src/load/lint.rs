@@ -221,6 +221,12 @@ impl CaseLint<'_> {
                     self.contract.id
                 ));
             }
+            let hook = self.contract.requirement(id).and_then(|one| one.applies_with.as_ref());
+            if let Some(hook) = hook.filter(|hook| !self.case.needs.contains(hook)) {
+                self.wrong_tag(format!(
+                    "`{id}` applies with the hook `{hook}`, which the case does not need; name it in `needs`"
+                ));
+            }
         }
     }
 
@@ -329,16 +335,19 @@ impl CaseLint<'_> {
             }
             for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
                 self.wrong_step(step, format!(
-                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"`; a real value of that form stands in `$literal`",
+                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"` or `streamAs`; a real value of that form stands in `$literal`",
                     name_of(reference)
                 ));
             }
-            for name in calls.iter().filter_map(|call| call.saved_as.as_deref()) {
+            let names = calls.iter().flat_map(|call| {
+                [("as", call.saved_as.as_deref()), ("streamAs", call.stream_as.as_deref())]
+            });
+            for (key, name) in names.filter_map(|(key, name)| Some((key, name?))) {
                 if name.is_empty() || name.contains('/') {
-                    self.wrong(format!("`\"as\": \"{name}\"` must be a name without a slash"));
+                    self.wrong(format!("`\"{key}\": \"{name}\"` must be a name without a slash"));
                 }
                 if saved.contains(&name) {
-                    self.wrong(format!("`\"as\": \"{name}\"` stands twice; each name once"));
+                    self.wrong(format!("`\"{key}\": \"{name}\"` stands twice; each name once"));
                 }
                 saved.push(name);
             }

@@ -108,7 +108,10 @@ fn settle_lists(call: &CallStep, answer: &mut Answered) {
     call.asks.settle(&mut asks);
     answer.asks = asks.as_array().into_iter().flatten().map(ask).collect();
     let mut events = Value::Array(joined(&answer.events));
-    call.streams.settle(&mut events);
+    // Later steps may refer to a stream that has a name.
+    if call.stream_as.is_none() {
+        call.streams.settle(&mut events);
+    }
     if let Value::Array(events) = events {
         answer.events = events;
     }

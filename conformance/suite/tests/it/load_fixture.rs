@@ -161,7 +161,7 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
 const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
-const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session` and `as` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
 #[rstest]
@@ -185,7 +185,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `streamAs`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
@@ -200,12 +200,12 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::asks_that_are_no_list(
     r#"{ "call": "demo.read", "returns": 1, "asks": {"$any": "array"} }"#,
     12,
-    r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {"$any":"array"}"#
+    r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, or a `$ref`, not {"$any":"array"}"#
 )]
 #[case::streams_that_are_one_of_no_lists(
     r#"{ "call": "demo.read", "returns": 1, "streams": {"$oneOf": [5, []]} }"#,
     12,
-    r#"`streams`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, not {"$oneOf":[5,[]]}"#
+    r#"`streams`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, or a `$ref`, not {"$oneOf":[5,[]]}"#
 )]
 #[case::hides_nothing(
     r#"{ "call": "demo.read", "returns": 1, "hides": ["s", ""] }"#,
@@ -292,7 +292,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::a_reference_to_nothing_in_a_file(
     r#"{ "call": "demo.read", "returns": null }, { "leaves": { "a": { "ndjson": [{ "$ref": "gone" }] } } }"#,
     5,
-    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_name_with_a_slash(
     r#"{ "call": "demo.read", "as": "a/b", "returns": null }"#,
@@ -304,15 +304,20 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
     5,
     r#"`"as": "a"` stands twice; each name once"#
 )]
+#[case::a_stream_under_a_name_that_is_taken(
+    r#"{ "call": "demo.read", "as": "a", "streamAs": "a", "returns": null }"#,
+    5,
+    r#"`"streamAs": "a"` stands twice; each name once"#
+)]
 #[case::a_reference_to_nothing(
     r#"{ "call": "demo.read", "args": {"a": [{"$ref": "pool/handle"}]}, "returns": null }"#,
     5,
-    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_reference_to_itself(
     r#"{ "call": "demo.read", "as": "pool", "returns": {"$ref": "pool"} }"#,
     5,
-    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
 )]
 #[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
 #[case::nothing_called(

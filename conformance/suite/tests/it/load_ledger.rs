@@ -18,7 +18,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::unknown_key_of_a_requirement(
     "source = ",
     "sauce = ",
-    "14: unknown field `sauce`, expected one of `id`, `level`, `basis`, `sentence`, `source`, `reason`, `excluded`"
+    "14: unknown field `sauce`, expected one of `id`, `level`, `basis`, `sentence`, `source`, `reason`, `excluded`, `applies-with`"
 )]
 #[case::doubled_key("title = ", "text = \"x\"\ntitle = ", "4: duplicate key")]
 #[case::missing_key("workspace = true\n", "", "1: missing field `workspace`")]
@@ -111,6 +111,11 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
     "\"demo.write\"",
     "\"demo.write\", \"demo.lock\"",
     "6: `demo.lock` is an operation and a hook; give the hook a name of its own"
+)]
+#[case::of_no_hook(
+    "source = ",
+    "applies-with = \"demo.lok\"\nsource = ",
+    "10: `DEMO-001` applies with `demo.lok`, which is no hook of this ledger (did you mean `demo.lock`?)"
 )]
 fn a_broken_ledger(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(LEDGER, old, new)), format!("{LEDGER}:{problem}"));
@@ -267,4 +272,15 @@ fn the_digest_tells_suites_apart() {
     assert_eq!(load(sound().into_iter().rev().collect()).digest, digest, "order does not count");
     let other = load(changed(FIXTURE, "What was written is read.", "What was written stays."));
     assert_ne!(other.digest, digest);
+}
+
+#[test]
+fn a_case_of_something_optional_needs_its_hook() {
+    let files = changed(LEDGER, "source = ", "applies-with = \"demo.lock\"\nsource = ");
+    let told = problems(files);
+    let problem = "`DEMO-001` applies with the hook `demo.lock`, which the case does not need; name it in `needs`";
+    assert!(
+        told.lines().count() == 2 && told.lines().all(|line| line.ends_with(problem)),
+        "{told}"
+    );
 }

@@ -1,6 +1,7 @@
 //! From what happened to what holds, on made-up runs.
 
 use proofmark_protocol::HelloReply;
+use proofmark_suite::ledger::Level;
 use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
@@ -150,6 +151,36 @@ fn an_excluded_requirement_neither_holds_nor_decides() {
     assert_eq!(result.verdict, RequirementVerdict::Excluded { reason: "nobody can".to_owned() });
     assert!(contracts[0].certified);
     assert_eq!((contracts[0].deciding(), contracts[0].others()), ((1, 1), (2, 2)));
+}
+
+/// 004 is a must about something optional.
+fn with_an_option() -> Suite {
+    let mut suite = suite();
+    let option = &mut suite.contracts[0].requirements[3];
+    option.level = Level::Must;
+    option.applies_with = Some("demo.lock".to_owned());
+    suite
+}
+
+#[rstest]
+#[case::offered_and_kept(true, Verdict::Passed, true, (2, 2))]
+#[case::offered_and_broken(true, failed(), false, (1, 2))]
+#[case::offered_and_not_shown(true, hook_missing(), false, (1, 2))]
+#[case::not_offered(false, hook_missing(), true, (1, 1))]
+#[case::not_offered_and_broken_all_the_same(false, failed(), false, (1, 2))]
+fn what_is_optional_decides_where_it_is_offered(
+    #[case] offered: bool,
+    #[case] verdict: Verdict,
+    #[case] certified: bool,
+    #[case] deciding: (usize, usize),
+) {
+    let suite = with_an_option();
+    let mut outcome = run(&[("demo/extra/option", Some(verdict))]);
+    if let (true, Some(subject)) = (offered, &mut outcome.subject) {
+        subject.hooks = vec!["demo.lock".to_owned()];
+    }
+    let contracts = outcome.judge(&suite);
+    assert_eq!((contracts[0].certified, contracts[0].deciding()), (certified, deciding));
 }
 
 #[rstest]
