@@ -448,7 +448,7 @@ fn a_change_of_the_text_is_traced_to_subjects(
     for (file, told) in [
         (at("spaced.json"), "it is not in canonical form"),
         (at("cut.json"), "it is no envelope"),
-        (at("text.md"), "it is no certificate"),
+        (at("text.md"), "is no certificate: expected value"),
         (at("out"), "it is no regular file"),
     ] {
         let (_, err) = says(&trace(&file), 2);
