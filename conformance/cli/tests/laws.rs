@@ -126,7 +126,9 @@ fn a_file_that_cannot_be_added_to_is_told() {
     assert_eq!(output.status.code(), Some(2));
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.contains("found.json`: it is there already, but has no list of `cases`"),
+        told.contains(
+            "found.json` cannot be written: it is there already, but has no list of `cases`"
+        ),
         "{told}"
     );
     assert_eq!(fs::read_to_string(contract.join("found.json")).unwrap(), "[]");
