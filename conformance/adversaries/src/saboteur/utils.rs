@@ -1,6 +1,7 @@
 //! Foundations that remember, mix up, or ask for the wrong thing.
 
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::sync::OnceLock;
 
 use proofmark_protocol::{Failure, Open};
@@ -200,12 +201,16 @@ fn crashes_on_empty_text(subject: Subject) -> Subject {
 fn prints_on_huge_numbers(subject: Subject) -> Subject {
     around(subject, &["utils.canonicalJSONStringify"], async |call, args, inner: Next| {
         if args["json"].as_str().is_some_and(|text| text.contains("e400")) {
-            std::io::stdout()
-                .write_all(b"that is a large number\n")
+            print(b"that is a large number\n")
                 .map_err(|fault| Failure::broken(fault.to_string()))?;
         }
         inner.call(call, args).await
     })
+}
+
+/// Past the adapter's own writer, whose pipe refuses what does not fit just now: this one waits.
+fn print(text: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).open("/proc/self/fd/1")?.write_all(text)
 }
 
 fn causes_stick(subject: Subject) -> Subject {
