@@ -35,7 +35,7 @@ pub(crate) fn badge(args: &BadgeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     match &args.out {
         Some(path) => {
             let is_badge = |bytes: &[u8]| bytes.starts_with(b"<svg ");
-            keep::may_write(path, false, is_badge)?;
+            keep::may_write(path, None, is_badge)?;
             keep::write(path, picture.as_bytes())?;
             Ok(Exit::Holds)
         }

@@ -95,10 +95,13 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
 
 /// Cases whose values come from a contract's text or from an oracle, and that nobody names letter by letter.
 fn guarded(suite: &Suite, asked: &[String]) -> BTreeSet<String> {
-    let is_named =
-        |case: &Case| asked.iter().any(|asked| *asked == case.name || asked == case.id());
-    let is_guarded = |case: &&Case| case.origin != Origin::Reference && !is_named(case);
+    let is_guarded = |case: &&Case| case.origin != Origin::Reference && !is_named(case, asked);
     suite.cases.iter().filter(is_guarded).map(|case| case.name.clone()).collect()
+}
+
+/// Whether a case is named letter by letter.
+fn is_named(case: &Case, asked: &[String]) -> bool {
+    asked.iter().any(|asked| *asked == case.name || asked == case.id())
 }
 
 fn refused(told: &str) -> Failed {
@@ -171,8 +174,7 @@ impl Job<'_> {
 
     /// It waits for a golden, or is named letter by letter.
     fn is_asked_for(&self, case: &Case) -> bool {
-        self.waiting.has(&case.name)
-            || self.args.case.iter().any(|asked| *asked == case.name || asked == case.id())
+        self.waiting.has(&case.name) || is_named(case, &self.args.case)
     }
 
     /// A contract's or an oracle's own values stay as they are.

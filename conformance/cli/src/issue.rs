@@ -114,9 +114,9 @@ impl Ready {
         }
         let at = |name: &str| self.folder.join(name);
         let is_statement = |bytes: &[u8]| Statement::parse(bytes).is_ok();
-        keep::may_write(&at(CERTIFICATE), self.force, is_statement)?;
-        keep::may_write(&at(TRANSCRIPT), self.force, keep::is_record)?;
-        keep::may_write(&at(ENVELOPE), self.force, |bytes| Envelope::parse(bytes).is_ok())
+        keep::may_write(&at(CERTIFICATE), Some(self.force), is_statement)?;
+        keep::may_write(&at(TRANSCRIPT), Some(self.force), keep::is_record)?;
+        keep::may_write(&at(ENVELOPE), Some(self.force), |bytes| Envelope::parse(bytes).is_ok())
     }
 
     /// An interrupted run has no certificate, and the one that may be there is not of this run.

@@ -69,10 +69,11 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`.
+/// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`,
+/// where there is such an option.
 pub(crate) fn may_write(
     path: &Path,
-    force: bool,
+    force: Option<bool>,
     is_ours: impl Fn(&[u8]) -> bool,
 ) -> Result<(), Failed> {
     let refused = |why: &str| {
@@ -82,10 +83,17 @@ pub(crate) fn may_write(
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(fault) => Err(Failed::NotSaved { path: path.to_owned(), fault }),
         Ok(about) if !about.is_file() => refused("it is there already, and no regular file"),
-        Ok(_) if force || read(path, MOST_BYTES).is_ok_and(|bytes| is_ours(&bytes)) => Ok(()),
-        Ok(_) => refused(
-            "it is there already, and no file of this kind that an earlier run made; choose another name, or remove it",
-        ),
+        Ok(_)
+            if force == Some(true) || read(path, MOST_BYTES).is_ok_and(|bytes| is_ours(&bytes)) =>
+        {
+            Ok(())
+        }
+        Ok(_) => {
+            let way = if force.is_some() { "say --force" } else { "remove it" };
+            refused(&format!(
+                "it is there already, and no file of this kind that an earlier run made; choose another name, or {way}"
+            ))
+        }
     }
 }
 
@@ -124,6 +132,6 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
 
 /// Writes the record of a run to a file that it may be written to.
 pub(crate) fn write_record(path: &Path, record: &Record) -> Result<(), Failed> {
-    may_write(path, false, is_record)?;
+    may_write(path, None, is_record)?;
     write(path, &record.to_bytes())
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use proofmark_report::text::counted;
 use proofmark_suite::{Place, Problem, Suite, SuiteFiles};
 use serde_json::json;
 
@@ -66,11 +67,6 @@ fn write_problems(problems: &[Problem], files: &SuiteFiles, out: &mut dyn Write)
         writeln!(out, "{}\n", shown(problem, text.unwrap_or_default()))?;
     }
     writeln!(out, "{}", counted(problems.len(), "problem"))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
 }
 
 fn shown(problem: &Problem, text: &str) -> String {

@@ -43,7 +43,7 @@ pub(crate) fn man(args: &ManArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
         };
         let path = folder.join(format!("{name}.1"));
         let is_page = |bytes: &[u8]| bytes.windows(TITLE.len()).any(|part| part == TITLE);
-        keep::may_write(&path, false, is_page)?;
+        keep::may_write(&path, None, is_page)?;
         keep::write(&path, &page(command)?)?;
         writeln!(out, "{}", path.display())?;
     }

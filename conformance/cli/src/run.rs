@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
         return drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, None, out);
     };
     // Before the run: a file that must not be overwritten should not cost one.
-    keep::may_write(path, false, keep::is_record)?;
+    keep::may_write(path, None, keep::is_record)?;
     keep::make_folder_of(path)?;
     let keep = |suite: &Suite, outcome: &RunOutcome| {
         if outcome.interrupted {

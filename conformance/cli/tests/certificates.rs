@@ -231,6 +231,7 @@ fn nothing_that_is_not_ours_is_overwritten() {
     let said = certify(&[]);
     assert_eq!(said.code, Some(2), "{}", said.err);
     assert!(said.err.contains("it is there already"), "{}", said.err);
+    assert!(said.err.contains("or say --force"), "{}", said.err);
     assert_eq!(fs::read(out.join("certificate.json")).unwrap(), b"mine");
     assert!(!out.join("transcript.jsonl").exists());
     assert_eq!(certify(&["--force"]).code, Some(0));

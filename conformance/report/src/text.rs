@@ -65,7 +65,7 @@ pub fn cut(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
 }
 
 /// One sentence that counts: `1 case`, `2 cases`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 

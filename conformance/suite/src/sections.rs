@@ -81,7 +81,9 @@ impl Sections {
         meant.into_iter().map(|at| self.0[at].line).collect()
     }
 
+    /// The headings among these that the parts name, one below the other.
     fn meant(&self, among: Range<usize>, parts: &[&str]) -> Vec<usize> {
+        // A heading may itself have a comma in it.
         let all = (1..=parts.len()).rev().map(|taken| {
             let title = parts[..taken].join(", ");
             let fits = among.clone().filter(|at| is_called(&self.0[*at].title, &title));
@@ -102,27 +104,7 @@ impl Sections {
     }
 
     fn find(&self, parts: &[&str]) -> Option<usize> {
-        // A heading may itself have a comma in it.
-        (1..=parts.len()).rev().find_map(|taken| {
-            let title = parts[..taken].join(", ");
-            let mut fits = (0..self.0.len()).filter(|at| is_called(&self.0[*at].title, &title));
-            fits.find_map(|at| self.below(at, &parts[taken..]))
-        })
-    }
-
-    /// The heading below `above` that the parts name.
-    fn below(&self, above: usize, parts: &[&str]) -> Option<usize> {
-        if parts.is_empty() {
-            return Some(above);
-        }
-        let level = self.0[above].level;
-        let inside = (above + 1..self.0.len()).take_while(|at| self.0[*at].level > level);
-        let inside: Vec<usize> = inside.collect();
-        (1..=parts.len()).rev().find_map(|taken| {
-            let title = parts[..taken].join(", ");
-            let mut fits = inside.iter().filter(|at| is_called(&self.0[**at].title, &title));
-            fits.find_map(|at| self.below(*at, &parts[taken..]))
-        })
+        self.meant(0..self.0.len(), parts).first().copied()
     }
 
     /// The names of the sections that a source cites, each as deep as the text has headings; the citation itself where the
@@ -202,7 +184,8 @@ pub fn pins_of<'a>(pins: &[&'a str], source: &str) -> Vec<Option<&'a str>> {
     found
 }
 
-fn citations(source: &str) -> impl Iterator<Item = &str> {
+/// The single citations of a source.
+pub fn citations(source: &str) -> impl Iterator<Item = &str> {
     source.split("; ").map(str::trim)
 }
 

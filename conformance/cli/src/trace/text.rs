@@ -8,7 +8,7 @@ use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::statement::Statement;
 use proofmark_suite::Suite;
 use proofmark_suite::ledger::Contract;
-use proofmark_suite::sections::{Sections, pins_of, plain};
+use proofmark_suite::sections::{Sections, citations, pins_of, plain};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -296,8 +296,8 @@ fn cited(
     let tables = ledger.get("requirement").and_then(Item::as_array_of_tables);
     for table in tables.into_iter().flatten() {
         let text = |key: &str| table.get(key).and_then(Item::as_str).unwrap_or_default();
-        let citations = text("source").split("; ").map(str::trim);
-        for (name, citation) in sections.cited(text("source")).into_iter().zip(citations) {
+        let source = text("source");
+        for (name, citation) in sections.cited(source).into_iter().zip(citations(source)) {
             let found = name.ok().and_then(|name| {
                 let hash = sections.named(&name)?.hash.clone();
                 Some((name, hash))
