@@ -1,0 +1,193 @@
+//! A run at work: one task owns its desk, and writes what the desk stages.
+//!
+//! Requests reach the task as actions. All that wait are carried out together, their events are written at once and
+//! put on the disk once; only then is anybody told: consumers, those who asked, providers.
+
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::desk::{Desk, Effect, Staged};
+use crate::log::Line;
+use crate::turn;
+use crate::{Id, Refusal};
+
+/// How many actions may wait; who comes later waits to be let in.
+const QUEUE: usize = 256;
+/// How many actions share a write.
+const BATCH: usize = 64;
+
+type Reply = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
+type Action = Box<dyn FnOnce(&mut Desk) -> Reply + Send>;
+
+/// The life of an engine, as its tasks see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    closing: watch::Receiver<bool>,
+    /// Held by every task. The lock goes with the last of them, and then the channel says so.
+    _lock: Arc<FolderLock>,
+    _alive: mpsc::Sender<()>,
+}
+
+/// Gives the lock back when it is dropped. Closing the file is not enough: a process that is just being started has
+/// the file too, until it becomes another program.
+#[derive(Debug)]
+struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // What cannot be unlocked is unlocked when the file is closed everywhere.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Life {
+    pub(crate) fn new(closing: watch::Receiver<bool>, alive: mpsc::Sender<()>, lock: File) -> Self {
+        Self { closing, _lock: Arc::new(FolderLock(lock)), _alive: alive }
+    }
+
+    /// Returns when the engine closes.
+    pub(crate) async fn ends(&mut self) {
+        // An error says that the engine is gone, which is as good.
+        let _ = self.closing.wait_for(|closing| *closing).await;
+    }
+}
+
+/// A run, for those who ask and for those who listen.
+pub(crate) struct Run {
+    pub(crate) id: Id,
+    actions: mpsc::Sender<Action>,
+    told: Arc<Told>,
+}
+
+/// What is in the log: consumers read it at their own pace.
+pub(crate) struct Told {
+    lines: Mutex<Vec<Line>>,
+    count: watch::Sender<usize>,
+}
+
+impl Told {
+    fn new(lines: Vec<Line>) -> Self {
+        let count = watch::Sender::new(lines.len());
+        Self { lines: Mutex::new(lines), count }
+    }
+
+    fn add(&self, lines: Vec<Line>) {
+        let mut told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        told.extend(lines);
+        self.count.send_replace(told.len());
+    }
+
+    /// At most `most` events, from the one at `first` on.
+    pub(crate) fn from(&self, first: usize, most: usize) -> Vec<Line> {
+        let told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        told.iter().skip(first).take(most).cloned().collect()
+    }
+
+    /// Where the events after this one begin.
+    pub(crate) fn after(&self, event: Option<Id>) -> Option<usize> {
+        let Some(event) = event else { return Some(0) };
+        let told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        told.iter().rposition(|line| line.id == event).map(|place| place + 1)
+    }
+
+    /// Tells how many there are, whenever there are more.
+    pub(crate) fn count(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+}
+
+impl Run {
+    /// Starts the task of a run; `lines` are in the log already.
+    pub(crate) fn start(desk: Desk, lines: Vec<Line>, life: Life) -> Arc<Self> {
+        let (actions, queue) = mpsc::channel(QUEUE);
+        let told = Arc::new(Told::new(lines));
+        let run = Arc::new(Self { id: desk.fold.run.id, actions, told: Arc::clone(&told) });
+        let weak = Arc::downgrade(&run);
+        let mut writer = Writer { desk, told, broken: None };
+        tokio::spawn(async move {
+            let mut queue = queue;
+            let mut batch = Vec::new();
+            while queue.recv_many(&mut batch, BATCH).await > 0 {
+                let effects = writer.carry_out(batch.drain(..)).await;
+                // Nobody who could want a turn is left when the run is gone.
+                if let Some(run) = weak.upgrade() {
+                    effects
+                        .into_iter()
+                        .for_each(|effect| act_on(effect, &run, &writer.desk, &life));
+                }
+            }
+            drop(life);
+        });
+        run
+    }
+
+    pub(crate) fn told(&self) -> &Arc<Told> {
+        &self.told
+    }
+
+    /// Has `action` done at the desk. The answer comes when everything that the desk then knew is written.
+    pub(crate) async fn act<T: Send + 'static>(
+        &self,
+        action: impl FnOnce(&mut Desk) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let (tell, told) = oneshot::channel();
+        let action: Action = Box::new(move |desk| {
+            let outcome = action(desk);
+            Box::new(move |written| {
+                // Who asked may be gone.
+                let _ = tell.send(written.and(outcome));
+            })
+        });
+        self.actions.send(action).await.map_err(|_| Refusal::Closing)?;
+        told.await.map_err(|_| Refusal::Closing)?
+    }
+}
+
+struct Writer {
+    desk: Desk,
+    told: Arc<Told>,
+    /// A write failed, so the desk knows more than the disk, and nobody knows what the disk has.
+    broken: Option<std::io::ErrorKind>,
+}
+
+impl Writer {
+    async fn carry_out(&mut self, batch: impl Iterator<Item = Action>) -> Vec<Effect> {
+        // Of a broken run too: the answer is made by the action. Nobody gets to see it.
+        let replies: Vec<Reply> = batch.map(|action| action(&mut self.desk)).collect();
+        let Staged { files, lines, effects } = std::mem::take(&mut self.desk.staged);
+        if self.broken.is_none() && !(files.is_empty() && lines.is_empty()) {
+            let logged = self.desk.policy().logged(lines.clone());
+            let adds = self.desk.policy().adds_to_log();
+            let place = self.desk.files.clone();
+            let write = move || place.write(&files, &logged, adds);
+            let written = tokio::task::spawn_blocking(write).await;
+            match written {
+                Ok(Ok(())) => self.told.add(lines),
+                Ok(Err(error)) => self.broken = Some(error.kind()),
+                Err(_) => self.broken = Some(std::io::ErrorKind::Other),
+            }
+        }
+        let id = self.desk.fold.run.id;
+        for reply in replies {
+            reply(self.broken.map_or(Ok(()), |kind| Err(Refusal::Unwritable { id, kind })));
+        }
+        if self.broken.is_some() { Vec::new() } else { effects }
+    }
+}
+
+fn act_on(effect: Effect, run: &Arc<Run>, desk: &Desk, life: &Life) {
+    match effect {
+        Effect::Begin { ask, number, interrupt } => {
+            let provider = Arc::clone(&desk.shared.settings.provider);
+            let (run, life) = (Arc::clone(run), life.clone());
+            tokio::spawn(turn::drive(run, provider, ask, number, interrupt, life));
+        }
+        Effect::Interrupt(interrupt) => interrupt.notify_one(),
+        Effect::Resolve(answer, forward) => {
+            // The turn may be gone with its engine.
+            let _ = answer.send(forward);
+        }
+    }
+}

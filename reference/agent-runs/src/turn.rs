@@ -1,0 +1,118 @@
+//! The task of one turn: it asks the provider, and tells the desk.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::Id;
+use crate::provider::{Provider, ProviderFault, TurnAsk};
+use crate::run::{Life, Run};
+use crate::turns::Step;
+
+/// How a turn came to its end.
+enum End {
+    /// The desk knows: it ended the turn itself.
+    Told,
+    Interrupted,
+    /// The provider says so.
+    Failed(String),
+    /// The provider did what it must not.
+    Misbehaved(String),
+    /// The engine closes, or cannot write any more. Whoever opens the folder again tells it.
+    Lost,
+}
+
+/// Carries a turn from its beginning to its end.
+pub(crate) async fn drive(
+    run: Arc<Run>,
+    provider: Arc<dyn Provider>,
+    ask: TurnAsk,
+    number: u64,
+    interrupt: Arc<Notify>,
+    mut life: Life,
+) {
+    let node = ask.node_id;
+    let begun = tokio::select! {
+        biased;
+        () = life.ends() => return,
+        begun = provider.turn(ask) => begun,
+    };
+    let turn = match begun {
+        Ok(id) => Turn { run, provider, id, node, number, interrupt, life },
+        Err(ProviderFault(why)) => {
+            // A run that cannot be written has no more to say.
+            let failed = run.act(move |desk| {
+                desk.failed(node, number, &why);
+                Ok(())
+            });
+            let _ = failed.await;
+            return;
+        }
+    };
+    let end = turn.go().await;
+    if !matches!(end, End::Told | End::Failed(_)) {
+        // A provider that cannot even stop has nothing that could be waited for.
+        let _ = turn.provider.stop(&turn.id).await;
+    }
+    let _ = turn
+        .run
+        .act(move |desk| {
+            match end {
+                End::Told | End::Lost => {}
+                End::Interrupted => desk.interrupted(node, number),
+                End::Failed(why) | End::Misbehaved(why) => desk.failed(node, number, &why),
+            }
+            Ok(())
+        })
+        .await;
+}
+
+struct Turn {
+    run: Arc<Run>,
+    provider: Arc<dyn Provider>,
+    id: String,
+    node: Id,
+    number: u64,
+    interrupt: Arc<Notify>,
+    life: Life,
+}
+
+impl Turn {
+    async fn go(&self) -> End {
+        let mut life = self.life.clone();
+        tokio::select! {
+            biased;
+            () = life.ends() => End::Lost,
+            () = self.interrupt.notified() => End::Interrupted,
+            end = self.items() => end,
+        }
+    }
+
+    async fn items(&self) -> End {
+        let (node, number) = (self.node, self.number);
+        loop {
+            let item = match self.provider.next(&self.id).await {
+                Ok(item) => item,
+                Err(ProviderFault(why)) => return End::Failed(why),
+            };
+            let step = self.run.act(move |desk| Ok(desk.take_item(node, number, item))).await;
+            let forward = match step {
+                Ok(Step::Next) => None,
+                Ok(Step::Forward(forward)) => Some(forward),
+                Ok(Step::Wait(answered)) => match answered.await {
+                    Ok(forward) => forward,
+                    Err(_) => return End::Interrupted,
+                },
+                Ok(Step::Stop) => return End::Interrupted,
+                Ok(Step::Over) => return End::Told,
+                Ok(Step::Fail(why)) => return End::Misbehaved(why),
+                Err(_) => return End::Lost,
+            };
+            if let Some(forward) = forward
+                && let Err(ProviderFault(why)) = self.provider.resolve(&self.id, forward).await
+            {
+                return End::Failed(why);
+            }
+        }
+    }
+}
