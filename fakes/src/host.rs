@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::chronicle::MemoryChronicle;
 use crate::graph::MemoryGraph;
 use crate::llm::WireLlm;
+use crate::provider::ScriptedProvider;
 use crate::script::fault;
 use crate::secrets::MemorySecrets;
 use crate::tools::ScriptedTools;
@@ -23,7 +24,7 @@ use crate::tools::ScriptedTools;
 pub type Played = Result<Value, Value>;
 
 /// The names that [`Host::call`] knows, if the session offers them.
-pub const FAKES: [&str; 5] = ["chronicle", "graph", "llm", "secrets", "tools"];
+pub const FAKES: [&str; 6] = ["chronicle", "graph", "llm", "provider", "secrets", "tools"];
 
 /// What the host does with a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +53,7 @@ enum Fake {
     Chronicle(MemoryChronicle),
     Graph(MemoryGraph),
     Llm(WireLlm),
+    Provider(ScriptedProvider),
     Secrets(MemorySecrets),
     Tools(ScriptedTools),
 }
@@ -106,6 +108,9 @@ impl Host {
             }
             Some(Fake::Graph(graph)) => graph.call(method, args),
             Some(Fake::Llm(llm)) => llm.call(ticket, method, args, &mut self.released),
+            Some(Fake::Provider(provider)) => {
+                provider.call(ticket, method, args, &mut self.released)
+            }
             Some(Fake::Tools(tools)) => tools.call(method, args),
             Some(Fake::Secrets(secrets)) => match method {
                 "get" => get_secret(secrets, args).map(Answer::noted),
@@ -139,6 +144,7 @@ impl Fake {
             },
             "graph" => MemoryGraph::from_script(script).map(Self::Graph).map_err(wrong),
             "llm" => WireLlm::new(script).map(Self::Llm).map_err(wrong),
+            "provider" => ScriptedProvider::from_script(script).map(Self::Provider).map_err(wrong),
             "tools" => ScriptedTools::from_script(script).map(Self::Tools).map_err(wrong),
             _ => Err(format!("there is no fake `{name}`; there are {}", FAKES.join(", "))),
         }
@@ -228,7 +234,7 @@ mod tests {
         assert!(
             Host::check("lmm", &json!({}))
                 .unwrap_err()
-                .contains("there are chronicle, graph, llm, secrets, tools")
+                .contains("there are chronicle, graph, llm, provider, secrets, tools")
         );
         assert!(
             Host::check("secrets", &json!({"valeus": {}}))

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod graph;
 pub mod host;
 pub mod llm;
+pub mod provider;
 pub mod random;
 mod script;
 pub mod secrets;
