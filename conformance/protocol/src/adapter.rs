@@ -24,7 +24,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use crate::context::Context;
+pub use crate::context::{Context, Fakes};
 use crate::message::{
     Call, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, RpcError, push_error,
     push_result,
@@ -50,6 +50,8 @@ impl Failure {
 
 type Handling = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Handler<S> = Arc<dyn Fn(Context<S>, Value) -> Handling + Send + Sync>;
+type Opening = Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>;
+type OnOpen<S> = Arc<dyn Fn(Arc<S>, Fakes) -> Opening + Send + Sync>;
 type Opener<S> = Box<dyn Fn(&Open) -> Result<S, String> + Send + Sync>;
 
 /// An adapter in the making: who the subject is, what it claims, a handler for each operation.
@@ -57,6 +59,7 @@ type Opener<S> = Box<dyn Fn(&Open) -> Result<S, String> + Send + Sync>;
 pub struct Adapter<S> {
     about: HelloReply,
     open: Opener<S>,
+    on_open: Option<OnOpen<S>>,
     handlers: HashMap<String, Handler<S>>,
 }
 
@@ -77,7 +80,7 @@ impl<S: Send + Sync + 'static> Adapter<S> {
             options: Map::new(),
             hooks: Vec::new(),
         };
-        Self { about, open: Box::new(open), handlers: HashMap::new() }
+        Self { about, open: Box::new(open), on_open: None, handlers: HashMap::new() }
     }
 
     /// Claims a contract: the harness runs its cases.
@@ -98,6 +101,18 @@ impl<S: Send + Sync + 'static> Adapter<S> {
     #[must_use]
     pub fn without_hooks(mut self) -> Self {
         self.about.hooks.clear();
+        self
+    }
+
+    /// Does something more when a session is opened, and gives the answer to `open`: the wire that the session is spoken
+    /// to on, where its contract has one of its own. A server that is started here stops when the session's state is
+    /// dropped. A later one takes the earlier one's place.
+    #[must_use]
+    pub fn on_open<F>(mut self, hook: impl Fn(Arc<S>, Fakes) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Value, String>> + Send + 'static,
+    {
+        self.on_open = Some(Arc::new(move |state, fakes| Box::pin(hook(state, fakes))));
         self
     }
 
@@ -237,7 +252,11 @@ impl<S: Send + Sync + 'static> Served<S> {
     fn request(&mut self, id: Id, method: &str, params: Value) -> Next {
         let answer = match method {
             "hello" => self.hello(params),
-            "open" => self.open(params),
+            "open" => match self.open(&id, params) {
+                Ok(None) => return Next::GoOn,
+                Ok(Some(answer)) => Ok(answer),
+                Err(error) => Err(error),
+            },
             "call" => match self.call(&id, params) {
                 Ok(()) => return Next::GoOn,
                 Err(error) => Err(error),
@@ -271,7 +290,8 @@ impl<S: Send + Sync + 'static> Served<S> {
             .map_err(|fault| RpcError::new(RpcError::ADAPTER, fault.to_string()))
     }
 
-    fn open(&mut self, params: Value) -> Result<Value, RpcError> {
+    /// Opens a session. Nothing is given where the answer comes later.
+    fn open(&mut self, id: &Id, params: Value) -> Result<Option<Value>, RpcError> {
         let open: Open = parsed(params)?;
         if self.sessions.contains_key(&open.session) {
             return Err(RpcError::new(
@@ -281,8 +301,19 @@ impl<S: Send + Sync + 'static> Served<S> {
         }
         let state =
             (self.adapter.open)(&open).map_err(|fault| RpcError::new(RpcError::ADAPTER, fault))?;
-        self.sessions.insert(open.session, Arc::new(state));
-        Ok(json!({}))
+        let state = Arc::new(state);
+        let fakes = Fakes::new(&open.session, Arc::clone(&self.outbox));
+        self.sessions.insert(open.session, Arc::clone(&state));
+        let Some(on_open) = &self.adapter.on_open else { return Ok(Some(json!({}))) };
+        let (opening, outbox, id) = (on_open(state, fakes), Arc::clone(&self.outbox), id.clone());
+        tokio::spawn(async move {
+            let answer = opening.await;
+            outbox.push(|out| match &answer {
+                Ok(answer) => push_result(out, &id, answer),
+                Err(told) => push_error(out, Some(&id), &RpcError::new(RpcError::ADAPTER, told)),
+            });
+        });
+        Ok(None)
     }
 
     fn call(&self, id: &Id, params: Value) -> Result<(), RpcError> {
@@ -295,8 +326,8 @@ impl<S: Send + Sync + 'static> Served<S> {
             )
         })?;
         let owed = Owed { outbox: Arc::clone(&self.outbox), id: Some(id.clone()) };
-        let context =
-            Context::new(Arc::clone(state), &call.session, id.clone(), Arc::clone(&self.outbox));
+        let fakes = Fakes::new(&call.session, Arc::clone(&self.outbox));
+        let context = Context::new(Arc::clone(state), fakes, id.clone());
         let handling = handler(context, call.args);
         tokio::spawn(async move { owed.pay(handling.await) });
         Ok(())

@@ -11,12 +11,44 @@ use crate::outbox::Outbox;
 type OnEmit = Arc<dyn Fn(Value) -> Vec<Value> + Send + Sync>;
 type OnAsk = Arc<dyn Fn(&str, &str, &Value) -> Option<Result<Value, Failure>> + Send + Sync>;
 
+/// The way to the collaborators of one session, which the harness plays. It outlives calls: a server asks when it will.
+#[derive(Clone)]
+pub struct Fakes {
+    session: Arc<str>,
+    outbox: Arc<Outbox>,
+}
+
+impl Fakes {
+    pub(crate) fn new(session: &str, outbox: Arc<Outbox>) -> Self {
+        Self { session: session.into(), outbox }
+    }
+
+    /// Calls a collaborator that the harness stands in for.
+    pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
+        let (id, receiver) = self.outbox.begin_ask();
+        let request = FakeCall {
+            session: self.session.to_string(),
+            fake: fake.to_owned(),
+            method: method.to_owned(),
+            args,
+        };
+        self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
+        let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
+        match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
+            Ok(Reply::Value(value)) => Ok(value),
+            Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
+            Err(fault) => {
+                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
+            }
+        }
+    }
+}
+
 /// The surroundings of one call.
 pub struct Context<S> {
     state: Arc<S>,
-    session: Arc<str>,
+    fakes: Fakes,
     call: Id,
-    outbox: Arc<Outbox>,
     on_emit: Option<OnEmit>,
     on_ask: Option<OnAsk>,
 }
@@ -25,9 +57,8 @@ impl<S> Clone for Context<S> {
     fn clone(&self) -> Self {
         Self {
             state: Arc::clone(&self.state),
-            session: Arc::clone(&self.session),
+            fakes: self.fakes.clone(),
             call: self.call.clone(),
-            outbox: Arc::clone(&self.outbox),
             on_emit: self.on_emit.clone(),
             on_ask: self.on_ask.clone(),
         }
@@ -35,8 +66,8 @@ impl<S> Clone for Context<S> {
 }
 
 impl<S> Context<S> {
-    pub(crate) fn new(state: Arc<S>, session: &str, call: Id, outbox: Arc<Outbox>) -> Self {
-        Self { state, session: session.into(), call, outbox, on_emit: None, on_ask: None }
+    pub(crate) fn new(state: Arc<S>, fakes: Fakes, call: Id) -> Self {
+        Self { state, fakes, call, on_emit: None, on_ask: None }
     }
 
     pub fn state(&self) -> &Arc<S> {
@@ -45,7 +76,7 @@ impl<S> Context<S> {
 
     /// The name of the session, as the harness gave it.
     pub fn session(&self) -> &str {
-        &self.session
+        &self.fakes.session
     }
 
     /// The same for a handler that is wrapped ([`Adapter::around`](crate::Adapter::around)), whose items
@@ -73,22 +104,7 @@ impl<S> Context<S> {
         if let Some(answer) = self.on_ask.as_ref().and_then(|answer| answer(fake, method, &args)) {
             return answer;
         }
-        let (id, receiver) = self.outbox.begin_ask();
-        let request = FakeCall {
-            session: self.session.to_string(),
-            fake: fake.to_owned(),
-            method: method.to_owned(),
-            args,
-        };
-        self.outbox.push(|out| push_request(out, &Id::Number(id), "fake", &request));
-        let outcome = receiver.await.map_err(|_| Failure::broken("the harness went away"))?;
-        match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
-            Ok(Reply::Value(value)) => Ok(value),
-            Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
-            Err(fault) => {
-                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
-            }
-        }
+        self.fakes.ask(fake, method, args).await
     }
 
     /// Sends an item of this call's stream or log.
@@ -98,8 +114,9 @@ impl<S> Context<S> {
             None => vec![item],
         };
         for item in items {
-            let event = Event { session: self.session.to_string(), call: self.call.clone(), item };
-            self.outbox.push(|out| push_notification(out, "event", &event));
+            let session = self.fakes.session.to_string();
+            let event = Event { session, call: self.call.clone(), item };
+            self.fakes.outbox.push(|out| push_notification(out, "event", &event));
         }
     }
 }

@@ -16,7 +16,7 @@ pub mod message;
 mod outbox;
 mod stdio;
 
-pub use adapter::{Adapter, Context, Failure};
+pub use adapter::{Adapter, Context, Failure, Fakes};
 pub use frame::{FrameError, LineReader};
 pub use message::{
     Call, ClockScript, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, Party,

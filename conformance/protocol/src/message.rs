@@ -81,6 +81,10 @@ pub struct Open {
     /// The collaborators that `fake` may call in this session.
     #[serde(default)]
     pub fakes: Vec<String>,
+    /// The wire that this session is to be spoken to on, for contracts that have one of their own: `mcp` or
+    /// `http`. The answer then names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<String>,
 }
 
 /// The clock as data: the first reading is `start`, each later one is `stepMs` after the one before.

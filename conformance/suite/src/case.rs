@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::law::Law;
 use crate::matcher::Pattern;
 use crate::problem::Location;
+use crate::wire::Wire;
 
 /// The process that steps use when they name none.
 pub const MAIN_PROCESS: &str = "a";
@@ -155,8 +156,9 @@ pub struct CallStep {
     pub stream_as: Option<String>,
     /// Alternatives, each exact; one for nearly every call.
     pub expect: Vec<Outcome>,
-    /// The list of the calls of fakes during this call.
-    pub asks: Pattern,
+    /// The list of the calls of fakes during this call. On a wire of its own a server asks when it will, so there it is
+    /// judged only where it is written.
+    pub asks: Option<Pattern>,
     /// The list of the items of its stream, with adjacent texts joined.
     pub streams: Pattern,
     /// Texts that stand nowhere in its answer and its stream.
@@ -164,6 +166,11 @@ pub struct CallStep {
 }
 
 impl CallStep {
+    /// What it says of the calls of fakes, if anything.
+    pub fn wants_asks(&self) -> bool {
+        self.asks.as_ref().is_some_and(|asks| !asks.is_empty_list())
+    }
+
     /// A call in the main process and session.
     pub(crate) fn new(operation: &str, args: Value, expect: Vec<Outcome>) -> Self {
         Self {
@@ -174,7 +181,7 @@ impl CallStep {
             saved_as: None,
             stream_as: None,
             expect,
-            asks: Pattern::empty_list(),
+            asks: Wire::of(operation).is_none().then(Pattern::empty_list),
             streams: Pattern::empty_list(),
             hides: Vec::new(),
         }

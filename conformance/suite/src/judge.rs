@@ -19,6 +19,7 @@ use crate::subject::Fault;
 use crate::subject::host::Ask;
 use crate::transcript::{Answered, Ending, Seen, Stopped, Transcript, When};
 use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
+use crate::wire;
 
 /// Judges a case again by what was seen of it.
 pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
@@ -87,6 +88,9 @@ pub(crate) fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Bo
 
 /// The adapter refused `open`.
 pub(crate) fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
+    if error.code == wire::NO_WIRE {
+        return Box::new(Failure::new("bad-answer", error.message.clone(), &case.at));
+    }
     let told = format!("the adapter refused `open`: {error}");
     Box::new(Failure::new("adapter-error", told, &case.at))
 }
@@ -120,11 +124,16 @@ impl<'a> Judge<'a> {
         step: &Step,
         call: &'a CallStep,
     ) -> Result<Cow<'a, Value>, Box<Failure>> {
-        self.saved.fill(&call.args).map_err(|reference| {
-            let told =
-                format!("the call needs `{reference}`, which the earlier answer does not have");
+        let failed = |told: String| {
             Box::new(Failure { call: Some(seen_call(call)), ..at_step(step, "difference", told) })
-        })
+        };
+        let args = self.saved.fill(&call.args).map_err(|reference| {
+            failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
+        })?;
+        wire::check(&call.operation, &args).map_err(|told| {
+            failed(format!("the call cannot be made with what earlier answers gave: {told}"))
+        })?;
+        Ok(args)
     }
 
     /// Holds one step against what was seen of it.
@@ -263,6 +272,9 @@ fn outcome<'a>(
         Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
             let told = format!("the adapter does not implement it: {error}");
             return Err(Box::new(of_call("not-implemented", told)));
+        }
+        Err(error) if error.code == wire::ODD => {
+            return Err(Box::new(of_call("bad-answer", error.message.clone())));
         }
         Err(error) => {
             let told = format!("the adapter broke instead of answering: {error}");

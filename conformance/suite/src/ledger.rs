@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::problem::{Lines, Location, Problem, did_you_mean};
+use crate::wire::Wire;
 
 /// How much a requirement demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,6 +74,8 @@ pub struct Contract {
     pub text: String,
     /// Whether a session gets a folder.
     pub workspace: bool,
+    /// The wire that it is spoken on, if not on the adapter's pipe.
+    pub wire: Option<Wire>,
     pub operations: Vec<String>,
     /// Test hooks and the operations that each brings.
     pub hooks: BTreeMap<String, Vec<String>>,
@@ -105,6 +108,7 @@ struct LedgerFile {
     text: String,
     prefix: String,
     workspace: bool,
+    wire: Option<Wire>,
     operations: Vec<Spanned<String>>,
     #[serde(default)]
     hooks: BTreeMap<String, Vec<Spanned<String>>>,
@@ -214,7 +218,13 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
         title: ledger.title,
         text: ledger.text,
         workspace: ledger.workspace,
-        operations: names(ledger.operations),
+        wire: ledger.wire,
+        operations: ledger
+            .wire
+            .into_iter()
+            .flat_map(|wire| wire.operations().iter().map(|name| (*name).to_owned()))
+            .chain(ledger.operations.into_iter().map(Spanned::into_inner))
+            .collect(),
         hooks: ledger.hooks.into_iter().map(|(hook, own)| (hook, names(own))).collect(),
         sections: ledger.sections.into_iter().flatten().map(pinned).collect(),
         requirements: ledger
@@ -252,6 +262,11 @@ fn wrong_operations(
             }
             if !seen.insert(written) {
                 tell(format!("the operation `{written}` stands twice; name each once"));
+            }
+            if let Some(wire) = Wire::of(written) {
+                tell(format!(
+                    "`{written}` is an operation of the wire `{wire}`; it comes with `wire = \"{wire}\"`"
+                ));
             }
             if hooks.contains_key(written) {
                 tell(format!(

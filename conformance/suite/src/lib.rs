@@ -9,6 +9,7 @@
 
 pub mod case;
 pub mod doctor;
+pub mod envelope;
 mod files;
 pub mod gherkin;
 pub mod judge;
@@ -28,6 +29,7 @@ pub mod subject;
 pub mod suite;
 pub mod transcript;
 pub mod verdict;
+pub mod wire;
 
 pub use load::source::{SourceError, SuiteFiles};
 pub use problem::{Location, Place, Problem, nearest};

@@ -83,7 +83,7 @@ pub(crate) fn expectation(expect: &[Outcome]) -> Value {
 pub(crate) type ListDiffers = Option<(Value, Value, Difference)>;
 
 pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListDiffers {
-    list_differs("asks", "call {} of a fake", &call.asks, asked(asks), saved)
+    list_differs("asks", "call {} of a fake", call.asks.as_ref()?, asked(asks), saved)
 }
 
 pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {

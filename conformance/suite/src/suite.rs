@@ -9,6 +9,7 @@ use crate::ledger::{self, Contract, Requirement};
 use crate::load::source::SuiteFiles;
 use crate::load::{fixture, lint};
 use crate::problem::{Problem, told_once};
+use crate::select::{SelectError, Selection};
 
 /// Contracts in id order, cases in name order.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// Of all features and fixtures.
     pub digest: String,
+    /// Contracts were left out: what is not here may be in the whole.
+    pub is_part: bool,
 }
 
 impl Suite {
@@ -83,6 +86,7 @@ impl Suite {
                 contracts: contracts.into_values().collect(),
                 cases,
                 digest: files.digest(),
+                is_part: false,
             });
         }
         for problem in &mut problems {
@@ -92,6 +96,22 @@ impl Suite {
             problem.locate(text.map_or("", |(_, text)| text), next.unwrap_or(usize::MAX));
         }
         Err(told_once(problems))
+    }
+
+    /// Only these contracts and their cases; all of them, if none is named.
+    ///
+    /// # Errors
+    /// When the suite has no such contract, or no case of it.
+    pub fn only(mut self, contracts: &[String]) -> Result<Self, SelectError> {
+        if contracts.is_empty() {
+            return Ok(self);
+        }
+        let selection = Selection { contracts: contracts.to_vec(), ..Selection::default() };
+        selection.of(&self)?;
+        self.contracts.retain(|contract| contracts.contains(&contract.id));
+        self.cases.retain(|case| contracts.contains(&case.contract));
+        self.is_part = true;
+        Ok(self)
     }
 
     pub fn contract(&self, id: &str) -> Option<&Contract> {

@@ -5,6 +5,7 @@
 
 mod checks;
 mod lifetime;
+mod servers;
 mod unicode;
 mod wire;
 
@@ -117,6 +118,10 @@ pub async fn examine(
     tell(exam.check("many at a time", checks::many).await?);
     tell(exam.check("waiting calls", checks::waiting).await?);
     tell(exam.check("garbage", checks::garbage).await?);
+    for wire in servers::claimed(&hello, suite) {
+        let check = async |pipe: &mut Wire| servers::server(pipe, wire, patience).await;
+        tell(exam.check(servers::check(wire), check).await?);
+    }
     tell(exam.check("other version", lifetime::other_version).await?);
     // What processes left that were killed is not their fault, and must not seem to be the next one's.
     orphans.kill();

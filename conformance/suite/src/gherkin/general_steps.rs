@@ -160,6 +160,11 @@ fn streams(world: &mut Narrative, #[step] step: &gherkin::Step) {
     }
 }
 
+#[then(expr = "it is remembered as {string}")]
+fn remembered(world: &mut Narrative, name: String) {
+    world.remember(&name);
+}
+
 #[then(expr = "{string} is nowhere in what it said")]
 fn hidden(world: &mut Narrative, text: String) {
     world.expect_hidden(text);

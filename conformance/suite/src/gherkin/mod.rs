@@ -15,6 +15,7 @@ mod llm_steps;
 mod narrative;
 mod outline;
 mod parse;
+mod runs_steps;
 mod tools_steps;
 pub mod vocabulary;
 mod wording;

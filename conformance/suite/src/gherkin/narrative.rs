@@ -146,6 +146,61 @@ impl Narrative {
         }));
     }
 
+    /// A call that must give this, unless a later `Then` says otherwise.
+    pub(super) fn call_expecting(&mut self, operation: &str, args: Value, expected: Value) {
+        self.probe(operation, args, expected);
+        self.outcome_at = None;
+    }
+
+    /// The answer of the last call has this name from here on.
+    pub(super) fn remember(&mut self, name: &str) {
+        let taken =
+            self.steps.iter().flat_map(Step::calls).filter_map(|call| call.saved_as.as_deref());
+        if taken.into_iter().any(|other| other == name) {
+            return self.fault(format!("something is called `{name}` already; each name once"));
+        }
+        match self.last_call() {
+            Some(call) => call.saved_as = Some(name.to_owned()),
+            None => self.no_call(),
+        }
+    }
+
+    /// The answer of the last call has this name and a number from here on.
+    pub(super) fn remember_anew(&mut self, name: &str) {
+        let number = self.remembered(name) + 1;
+        self.remember(&format!("{name} {number}"));
+    }
+
+    /// The newest of those that have this name and a number.
+    pub(super) fn latest(&self, name: &str) -> String {
+        format!("{name} {}", self.remembered(name).max(1))
+    }
+
+    fn remembered(&self, name: &str) -> usize {
+        let numbered = |call: &&CallStep| {
+            call.saved_as.as_deref().and_then(|other| other.strip_prefix(name)).is_some()
+        };
+        self.steps.iter().flat_map(Step::calls).filter(numbered).count()
+    }
+
+    /// What the last call is called with.
+    pub(super) fn last_args(&mut self) -> Option<Value> {
+        self.last_call().map(|call| call.args.clone())
+    }
+
+    pub(super) fn change_args(&mut self, args: Value) {
+        if let Some(call) = self.last_call() {
+            call.args = args;
+        }
+    }
+
+    /// The case needs this hook.
+    pub(super) fn needs(&mut self, hook: &str) {
+        if !self.needs.iter().any(|other| other == hook) {
+            self.needs.push(hook.to_owned());
+        }
+    }
+
     /// A call whose value is judged at once.
     pub(super) fn probe(&mut self, operation: &str, args: Value, expected: Value) {
         match Pattern::new(expected) {
@@ -200,10 +255,11 @@ impl Narrative {
 
     pub(super) fn expect_ask(&mut self, ask: Value) {
         let Some(call) = self.last_call() else { return self.no_call() };
-        let mut asks = call.asks.source.as_array().cloned().unwrap_or_default();
+        let written = call.asks.as_ref().and_then(|asks| asks.source.as_array());
+        let mut asks = written.cloned().unwrap_or_default();
         asks.push(ask);
         match Pattern::new(Value::Array(asks)) {
-            Ok(pattern) => call.asks = pattern,
+            Ok(pattern) => call.asks = Some(pattern),
             Err(message) => self.fault(message),
         }
     }

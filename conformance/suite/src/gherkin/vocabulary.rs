@@ -42,6 +42,10 @@ const fn of_llm(step: VocabularyStep) -> VocabularyStep {
     VocabularyStep { contract: Some("sage.llm"), ..step }
 }
 
+const fn of_runs(step: VocabularyStep) -> VocabularyStep {
+    VocabularyStep { contract: Some("runs"), ..step }
+}
+
 /// In the order in which one tells a story.
 pub const STEPS: &[VocabularyStep] = &[
     plain(
@@ -112,6 +116,29 @@ pub const STEPS: &[VocabularyStep] = &[
         r#"Given the agent "sage" with id "sage-1""#,
         "Introduces an agent; later steps name it by its id.",
     )),
+    of_runs(plain("Given a run", "Makes a run, and the user watches its stream.")),
+    of_runs(plain(
+        r#"Given the node "Implementer A" of role "implementer""#,
+        "Makes a node of this label and role.",
+    )),
+    of_runs(plain(
+        r#"Given the gated node "Implementer A" of role "implementer""#,
+        "Makes a node that asks before its tools run.",
+    )),
+    of_runs(plain(
+        r#"Given an edge from "Implementer A" to "Reviewer""#,
+        "Makes an edge between two nodes, with its defaults.",
+    )),
+    of_runs(with(
+        r#"Given the provider of "Implementer A" will play:"#,
+        r#"[{"done": {"message": "Done."}}]"#,
+        "The items of the node's next turn.",
+    )),
+    of_runs(with(
+        r#"Given the provider of "Implementer A" will play in every further turn:"#,
+        r#"[{"done": {"message": "Done."}}]"#,
+        "The items of each turn after those that are played once.",
+    )),
     plain(
         r#"When "utils.clock.now" is called"#,
         "Calls an operation without arguments; it must succeed unless a `Then` says otherwise.",
@@ -158,6 +185,28 @@ pub const STEPS: &[VocabularyStep] = &[
         r#"When the model is asked "Who are you?""#,
         "Starts a chat with one message of the user, and takes all that comes.",
     )),
+    of_runs(plain(r#"When the user tells "Implementer A" "Tidy up.""#, "A message to this node.")),
+    of_runs(plain(
+        r#"When "Implementer A" asks for an approval"#,
+        "The user watches until the node wants an approval.",
+    )),
+    of_runs(plain("When the user approves", "The approval that was asked for last is given.")),
+    of_runs(plain("When the user denies", "The approval that was asked for last is refused.")),
+    of_runs(with(
+        "When the user approves other arguments:",
+        r#"{"cmd": "ls"}"#,
+        "The approval that was asked for last is given, with these arguments for the tool.",
+    )),
+    of_runs(plain(
+        r#"When "Implementer A" is idle again"#,
+        "The user watches until the node is idle.",
+    )),
+    of_runs(plain("When the run stalls", "The user watches until the run has stalled.")),
+    of_runs(plain(
+        "When the server is killed and starts again",
+        "The server gets SIGKILL; a new one serves the same folder, and the user watches from the beginning.",
+    )),
+    of_runs(plain("When the user looks at the run", "The run as it is now.")),
     with(
         "Then it returns:",
         r#"{"$any": "value"}"#,
@@ -184,9 +233,23 @@ pub const STEPS: &[VocabularyStep] = &[
         "Before the last call was answered, exactly these items came; adjacent texts are one.",
     ),
     plain(
+        r#"Then it is remembered as "pool""#,
+        r#"Later steps refer to the answer of the last call by this name: {"$ref": "pool/handle"}."#,
+    ),
+    plain(
         r#"Then "s3cret" is nowhere in what it said"#,
         "The text stands nowhere in the answer of the last call and in its stream.",
     ),
+    of_runs(with(
+        "Then the run is:",
+        r#"{"status": "paused"}"#,
+        "The run that was looked at has these members.",
+    )),
+    of_runs(with(
+        "Then of these kinds the user saw exactly:",
+        r#"[{"type": "tool.started"}]"#,
+        "Until what was waited for, these events came, in this order, and no others of their types.",
+    )),
     of_tools(with(
         "Then the tool answers:",
         r#"{"$any": "value"}"#,

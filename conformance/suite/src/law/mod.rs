@@ -5,8 +5,10 @@
 //! cases on every machine.
 
 mod chronicle;
+mod common;
 mod errors;
 mod llm;
+mod runs;
 mod tools;
 mod utils;
 mod values;
@@ -38,7 +40,7 @@ pub struct Law {
     pub shows: &'static [&'static str],
     /// Where what it expects comes from.
     pub origin: &'static str,
-    /// What it calls.
+    /// What it calls, and the hooks that it needs.
     pub operations: &'static [&'static str],
     /// Makes the `given`, `steps` and `leaves` of a fixture case.
     pub(crate) inputs: fn() -> BoxedStrategy<Value>,
@@ -94,6 +96,8 @@ fn all() -> impl Iterator<Item = &'static Law> {
         .chain(chronicle::LAWS)
         .chain(tools::LAWS)
         .chain(llm::LAWS)
+        .chain(common::LAWS)
+        .chain(runs::LAWS)
 }
 
 impl Law {
@@ -168,21 +172,22 @@ impl Law {
 
 /// The laws of these contracts, as far as their ledgers have the operations and requirements.
 pub(crate) fn cases(contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
+    let has = |contract: &Contract, name: &str| {
+        let own = contract.operations.iter().any(|own| own == name);
+        own || contract.hooks.contains_key(name)
+    };
     let applies = |law: &&Law| {
         contracts.get(law.contract).is_some_and(|contract| {
             let shown =
                 |id: &&str| contract.requirement(id).is_some_and(|one| one.excluded.is_none());
-            law.shows.iter().all(shown)
-                && law
-                    .operations
-                    .iter()
-                    .all(|name| contract.operations.iter().any(|own| own == name))
+            law.shows.iter().all(shown) && law.operations.iter().all(|name| has(contract, name))
         })
     };
-    all().filter(applies).map(case).collect()
+    all().filter(applies).map(|law| case(law, &contracts[law.contract])).collect()
 }
 
-fn case(law: &'static Law) -> Case {
+fn case(law: &'static Law, contract: &Contract) -> Case {
+    let needs = law.operations.iter().filter(|name| contract.hooks.contains_key(**name));
     Case {
         name: format!("{}/{TOPIC}/{}", law.contract, law.name),
         aliases: Vec::new(),
@@ -191,7 +196,7 @@ fn case(law: &'static Law) -> Case {
         why: law.why.to_owned(),
         shows: law.shows.iter().map(|id| (*id).to_owned()).collect(),
         origin: Origin::parse(law.origin).unwrap_or(Origin::Contract),
-        needs: Vec::new(),
+        needs: needs.map(|hook| (*hook).to_owned()).collect(),
         given: Given::default(),
         steps: Vec::new(),
         at: Location { file: format!("law {}", law.name), line: 0 },

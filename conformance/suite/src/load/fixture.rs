@@ -343,7 +343,7 @@ fn call(step: StepEntry) -> Result<CallStep, String> {
     call.saved_as = step.saved_as;
     call.stream_as = step.stream_as;
     if let Some(asks) = step.asks {
-        call.asks = list(asks).map_err(|fault| format!("`asks`: {fault}"))?;
+        call.asks = Some(list(asks).map_err(|fault| format!("`asks`: {fault}"))?);
     }
     if let Some(streams) = step.streams {
         call.streams = stream(streams).map_err(|fault| format!("`streams`: {fault}"))?;

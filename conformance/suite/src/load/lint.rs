@@ -5,10 +5,11 @@ mod files;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::falsifiable::can_fail;
-use crate::case::{Action, Case, CaseKind, FileExpected, Step};
+use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
 use crate::ledger::{Contract, Requirement};
 use crate::problem::{NO_CASE, Problem, did_you_mean};
 use crate::saved::{name_of, no_reference, references};
+use crate::wire;
 
 /// A case needs the hooks whose operations it calls.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -267,6 +268,17 @@ impl CaseLint<'_> {
                 );
             }
         }
+        for (step, call) in
+            case.steps.iter().flat_map(|step| step.calls().iter().map(move |call| (step, call)))
+        {
+            let mut wanted = Vec::new();
+            references(&call.args, &mut wanted);
+            // With references in it, only the run can tell.
+            if let (true, Err(told)) = (wanted.is_empty(), wire::check(&call.operation, &call.args))
+            {
+                self.wrong_step(step, format!("`{}` cannot be called so: {told}", call.operation));
+            }
+        }
         self.check_processes();
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
@@ -280,7 +292,7 @@ impl CaseLint<'_> {
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
-            if calls.iter().any(|call| !call.asks.is_empty_list()) {
+            if calls.iter().any(CallStep::wants_asks) {
                 self.wrong_step(step, "`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
             }
         }
@@ -322,8 +334,10 @@ impl CaseLint<'_> {
                 }
                 references(&call.args, &mut wanted);
                 let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
+                let asks = call.asks.as_ref().map(|asks| &asks.source);
                 outcomes
-                    .chain([&call.asks.source, &call.streams.source])
+                    .chain(asks)
+                    .chain([&call.streams.source])
                     .for_each(|source| references(source, &mut wanted));
             }
             if let Action::Leaves(files) = &step.action {

@@ -62,7 +62,31 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$oneOf" => list().map(Node::OneOf),
         "$unordered" => list().map(Node::Unordered),
         "$contains" => list().map(Node::Contains),
-        "$startsWith" => list().map(Node::StartsWith),
+        "$startsWith" => match compile(argument, Place::Value) {
+            Ok(Node::Saved(reference)) => Ok(Node::StartsWithSaved(reference)),
+            _ => list().map(Node::StartsWith),
+        },
+        "$above" => match compile(argument, Place::Value)? {
+            limit @ Node::Saved(_) => Ok(Node::Above(Box::new(limit))),
+            Node::Exact(Value::Number(limit)) => {
+                Ok(Node::Above(Box::new(Node::Exact(Value::Number(limit)))))
+            }
+            _ => Err(format!("`$above` takes a number or a `$ref` to one, not {argument}")),
+        },
+        "$within" => {
+            let parts = argument.as_object().filter(|map| map.len() == 2);
+            let bytes = parts.and_then(|map| map.get("bytes")).and_then(Value::as_u64);
+            let inner = parts.and_then(|map| map.get("value"));
+            match (bytes.and_then(|bytes| usize::try_from(bytes).ok()), inner) {
+                (Some(bytes), Some(inner)) => {
+                    let inner = Box::new(compile(inner, Place::Value)?);
+                    Ok(Node::Within { bytes, inner })
+                }
+                _ => Err(format!(
+                    "`$within` takes {{\"bytes\": a count, \"value\": what is expected}}, not {argument}"
+                )),
+            }
+        }
         "$optional" if place == Place::Member => {
             Ok(Node::Optional(Box::new(compile(argument, Place::Value)?)))
         }
@@ -86,7 +110,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
         "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; say here what is expected".to_owned()),
         other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $ref, $literal and $repeat"
+            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat"
         )),
     }
 }

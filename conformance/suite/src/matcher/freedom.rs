@@ -98,6 +98,10 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
         Node::Any(_) => Some("$any"),
         Node::Matches(_) => Some("$matches"),
         Node::OneOf(_) => Some("$oneOf"),
+        Node::Above(_) => Some("$above"),
+        Node::Within { inner, .. } => frees(inner, path, touch),
+        // Which items are compared depends on an earlier answer; what comes after them is free.
+        Node::StartsWithSaved(_) => Some("$startsWith"),
         Node::Optional(_) if path.is_empty() && matches!(touch, Touch::Dropped | Touch::Added) => {
             Some("$optional")
         }
@@ -141,6 +145,9 @@ fn freedom_within(node: &Node) -> Option<&'static str> {
         Node::Matches(_) => Some("$matches"),
         Node::OneOf(_) => Some("$oneOf"),
         Node::Optional(_) => Some("$optional"),
+        Node::Above(_) => Some("$above"),
+        Node::Within { inner, .. } => freedom_within(inner),
+        Node::StartsWithSaved(_) => Some("$startsWith"),
         Node::Object { open: true, .. } => Some("$open"),
         Node::Object { members, open: false } => {
             members.iter().find_map(|(_, member)| freedom_within(member))

@@ -43,6 +43,15 @@ enum Node {
     Unordered(Vec<Node>),
     Contains(Vec<Node>),
     StartsWith(Vec<Node>),
+    /// Begins with the items of a list that an earlier call answered.
+    StartsWithSaved(String),
+    /// A number greater than this one, which may be what an earlier call answered.
+    Above(Box<Node>),
+    /// Of so many bytes at most, and this.
+    Within {
+        bytes: usize,
+        inner: Box<Node>,
+    },
     /// What an earlier call answered.
     Saved(String),
 }
@@ -180,17 +189,53 @@ impl Comparison<'_> {
             }
             Node::Saved(reference) => match self.saved.get(reference) {
                 Some(expected) => self.differ_exactly(expected, got, path),
-                None => Some(Difference::new(
-                    path,
-                    format!("{}, which that answer does not have", wanted(node)),
-                    short(got),
-                )),
+                None => Some(self.not_saved(node, got, path)),
             },
+            Node::StartsWithSaved(reference) => {
+                let saved = self.saved.get(reference).and_then(Value::as_array);
+                match saved {
+                    Some(items) => {
+                        let items: Vec<Node> = items.iter().cloned().map(Node::Exact).collect();
+                        self.differ_in_order(&items, got, path, false)
+                    }
+                    None => Some(self.not_saved(node, got, path)),
+                }
+            }
+            Node::Above(limit) => {
+                let limit = match &**limit {
+                    Node::Saved(reference) => self.saved.get(reference),
+                    Node::Exact(number) => Some(number),
+                    _ => None,
+                };
+                let Some(limit) = limit.and_then(Value::as_f64) else {
+                    return Some(self.not_saved(node, got, path));
+                };
+                let fits = got.as_f64().is_some_and(|number| number > limit);
+                (!fits)
+                    .then(|| Difference::new(path, format!("a number above {limit}"), short(got)))
+            }
+            Node::Within { bytes, inner } => {
+                let size = match got {
+                    Value::String(text) => text.len(),
+                    other => other.to_string().len(),
+                };
+                if size > *bytes {
+                    let got = format!("{size} bytes: {}", short(got));
+                    return Some(Difference::new(path, format!("at most {bytes} bytes"), got));
+                }
+                self.differ(inner, got, path)
+            }
             Node::Array(expected) => self.differ_in_order(expected, got, path, true),
             Node::StartsWith(expected) => self.differ_in_order(expected, got, path, false),
             Node::Unordered(expected) => self.differ_in_any_order(expected, got, path, true),
             Node::Contains(expected) => self.differ_in_any_order(expected, got, path, false),
         }
+    }
+
+    /// The earlier answer lacks what the pattern refers to.
+    fn not_saved(self, node: &Node, got: &Value, path: &str) -> Difference {
+        let expected = format!("{}, which that answer does not have", wanted(node));
+        Difference::new(path, expected, short(got))
     }
 
     fn differ_in_order(

@@ -7,12 +7,12 @@ use crate::saved::Saved;
 
 impl Pattern {
     /// Blanks what is free and puts into one order what has none. A value that fits goes on to fit.
-    pub(crate) fn settle(&self, value: &mut Value) {
-        settle(&self.root, value);
+    pub(crate) fn settle(&self, value: &mut Value, saved: &Saved) {
+        settle(&self.root, value, saved);
     }
 }
 
-fn settle(node: &Node, value: &mut Value) {
+fn settle(node: &Node, value: &mut Value, saved: &Saved) {
     match (node, value) {
         (Node::Any(_), value) => blank(value),
         (Node::Object { members, open }, Value::Object(map)) => {
@@ -27,24 +27,46 @@ fn settle(node: &Node, value: &mut Value) {
             });
             for (key, node) in members {
                 if let Some(member) = map.get_mut(key) {
-                    settle(node, member);
+                    settle(node, member, saved);
                 }
             }
         }
         (Node::Array(nodes), Value::Array(items)) => {
-            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item));
+            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
         }
         (Node::Unordered(_), Value::Array(items)) => sort(items),
         (Node::Contains(nodes), Value::Array(items)) => {
             sort(items);
-            witnesses(nodes, items);
+            witnesses(nodes, items, saved);
         }
         (Node::StartsWith(nodes), Value::Array(items)) => {
             items.truncate(nodes.len());
-            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item));
+            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
+        }
+        (Node::Within { inner, .. }, value) => settle(inner, value, saved),
+        // Which of several values it is may depend on the moment, too.
+        (Node::OneOf(choices), value) => {
+            if let Some(values) = choices.iter().map(exact).collect::<Option<Vec<_>>>()
+                && let Some(first) = values.into_iter().next()
+            {
+                *value = first;
+            }
         }
         // What else is written is compared, or not known to be free.
         _ => {}
+    }
+}
+
+/// The one value that fits, if there is only one.
+fn exact(node: &Node) -> Option<Value> {
+    match node {
+        Node::Exact(value) => Some(value.clone()),
+        Node::Array(items) => items.iter().map(exact).collect(),
+        Node::Object { members, open: false } => {
+            let member = |(key, node): &(String, Node)| Some((key.clone(), exact(node)?));
+            members.iter().map(member).collect::<Option<_>>().map(Value::Object)
+        }
+        _ => None,
     }
 }
 
@@ -54,10 +76,9 @@ fn sort(items: &mut [Value]) {
 }
 
 /// Keeps one item for each that must be there. What else is there is free.
-fn witnesses(nodes: &[Node], items: &mut Vec<Value>) {
-    let saved = Saved::default();
+fn witnesses(nodes: &[Node], items: &mut Vec<Value>, saved: &Saved) {
     let fits = |node: &Node, item: &Value| {
-        Comparison { saved: &saved }.differ(node, item, &mut String::from("$")).is_none()
+        Comparison { saved }.differ(node, item, &mut String::from("$")).is_none()
     };
     let mut kept = Vec::with_capacity(nodes.len());
     for node in nodes {
@@ -97,16 +118,19 @@ mod tests {
             "exact": [{ "a": 1 }, { "$any": "boolean" }],
             "some": { "$contains": [3, 2] },
             "head": { "$startsWith": [1] },
+            "which": { "$oneOf": [{ "a": ["old"] }, { "a": ["new"] }] },
+            "like": { "$oneOf": ["old", { "$matches": "^n" }] },
+            "short": { "$within": { "bytes": 9, "value": { "$any": "string" } } },
         }))
         .unwrap();
         let mut value = json!({
             "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
-            "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7],
+            "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7], "which": { "a": ["new"] }, "like": "new", "short": "abc",
         });
-        pattern.settle(&mut value);
+        pattern.settle(&mut value, &Saved::default());
         let settled = json!({
             "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
-            "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1],
+            "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1], "which": { "a": ["old"] }, "like": "new", "short": "",
         });
         assert_eq!(value, settled);
         assert_eq!(pattern.difference(&value), None, "it goes on to fit");

@@ -30,6 +30,11 @@ pub(super) fn wanted(node: &Node) -> String {
         Node::Matches(regex) => format!("a string that matches /{regex}/"),
         Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
         Node::Saved(reference) => format!("what was saved as `{reference}`"),
+        Node::StartsWithSaved(reference) => {
+            format!("an array that begins with what was saved as `{reference}`")
+        }
+        Node::Above(limit) => format!("a number above {}", wanted(limit)),
+        Node::Within { bytes, inner } => format!("at most {bytes} bytes, {}", wanted(inner)),
         Node::Optional(inner) => format!("{} or nothing", wanted(inner)),
         Node::Absent => "nothing: no such member".to_owned(),
         Node::Object { members, open } => {

@@ -10,18 +10,19 @@ use proofmark_fakes::host::Host;
 use proofmark_fakes::workspace::TempWorkspace;
 use proofmark_protocol::{Close, Open, RpcError};
 use sage_errors::SageError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::masks::Masks;
 use crate::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
 use crate::files;
 use crate::judge::{Judge, broken_fakes, refused_open};
 use crate::ledger::Contract;
-use crate::outcome::each_string;
 use crate::subject::Fault;
 use crate::subject::connection::Connection;
 use crate::subject::host::{Ask, SessionHost};
 use crate::transcript::{Answered, Ending, FileSeen, Seen, Stopped, Transcript, When};
 use crate::verdict::{Failure, NotExercised, Verdict};
+use crate::wire::{Link, NO_WIRE, ODD, Offer, Wire};
 
 /// Where a case gets a process from, and gives it back to.
 pub(super) trait Processes {
@@ -80,6 +81,8 @@ pub(super) async fn execute<P: Processes>(
         Ok(workspace) => workspace,
         Err(fault) => return Ok(no_workspace(&fault)),
     };
+    let root = workspace.as_ref().map(TempWorkspace::root);
+    let masks = Masks::new(case, setting, root);
     let mut stage = Stage {
         case,
         processes,
@@ -87,6 +90,9 @@ pub(super) async fn execute<P: Processes>(
         session: format!("s{}", setting.number),
         crew: BTreeMap::new(),
         seats: BTreeMap::new(),
+        links: BTreeMap::new(),
+        wire: setting.contract.wire,
+        masks,
         stray: Vec::new(),
         judge: Judge::new(case),
     };
@@ -183,6 +189,10 @@ struct Stage<'a, P> {
     session: String,
     crew: BTreeMap<&'a str, Member>,
     seats: BTreeMap<Place<'a>, Rc<SessionHost>>,
+    /// Ways to the servers of sessions, where the contract has a wire of its own.
+    links: BTreeMap<Place<'a>, Rc<Link>>,
+    wire: Option<Wire>,
+    masks: Masks,
     /// Calls of fakes that belong to no single call.
     stray: Vec<Ask>,
     judge: Judge<'a>,
@@ -199,7 +209,10 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.seat(place(call)).await?;
                 self.note_stray(place(call));
                 let mut answer = self.send(step, call).await?;
-                answer.asks = self.take_asks(place(call), answer.events.len());
+                self.masks.hide_answer(&mut answer);
+                if call.asks.is_some() {
+                    answer.asks = self.take_asks(place(call), answer.events.len());
+                }
                 Ok(Seen::Calls(vec![answer]))
             }
             Action::Together(calls) => {
@@ -210,7 +223,10 @@ impl<'a, P: Processes> Stage<'a, P> {
                 for call in calls {
                     self.note_stray(place(call));
                 }
-                Ok(Seen::Calls(answers.into_iter().collect::<Result<_, _>>()?))
+                let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+                // In the order of the calls, whichever was answered first.
+                answers.iter_mut().for_each(|answer| self.masks.hide_answer(answer));
+                Ok(Seen::Calls(answers))
             }
             Action::Kill { process } => {
                 self.seat((process, MAIN_SESSION)).await?;
@@ -219,6 +235,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                     self.note_stray(place);
                 }
                 self.seats.retain(|(of, _), _| of != process);
+                self.links.retain(|(of, _), _| of != process);
                 match self.crew.remove(process.as_str()) {
                     // What it did before it was killed still counts.
                     Some(member) => member
@@ -240,7 +257,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                     let mut found = files::look(workspace, expected);
                     for file in found.values_mut() {
                         if let FileSeen::Text(told) | FileSeen::Other(told) = file {
-                            self.hide_in_text(told);
+                            self.masks.hide_text(told);
                         }
                     }
                     found
@@ -270,16 +287,35 @@ impl<'a, P: Processes> Stage<'a, P> {
             clock: given.clock.clone(),
             random: given.random.clone(),
             fakes: given.fakes.keys().cloned().collect(),
+            wire: self.wire.map(|wire| wire.name().to_owned()),
         };
         connection.attach(&session, Rc::clone(&host));
         self.seats.insert(place, host);
         match connection.call("open", "open", &open).await? {
-            Ok(_) => Ok(()),
+            Ok(answer) => self.link(place, &connection, &answer).await,
             Err(mut error) => {
-                self.hide_in_error(&mut error);
+                self.masks.hide_error(&mut error);
                 Err(Stop::Refused(error))
             }
         }
+    }
+
+    /// Makes the way to a session's server, if its contract has one.
+    async fn link(
+        &mut self,
+        place: Place<'a>,
+        adapter: &Connection,
+        answer: &Value,
+    ) -> Result<(), Stop> {
+        let Some(wire) = self.wire else { return Ok(()) };
+        let offer = Offer::read(wire, answer).map_err(|mut told| {
+            self.masks.hide_text(&mut told);
+            Stop::Refused(RpcError::new(NO_WIRE, told))
+        })?;
+        let workspace = self.workspace.as_ref().map(TempWorkspace::root);
+        let link = Link::new(offer, adapter, workspace).await?;
+        self.links.insert(place, Rc::new(link));
+        Ok(())
     }
 
     async fn member(&mut self, process: &'a str) -> Result<Rc<Connection>, Fault> {
@@ -306,26 +342,45 @@ impl<'a, P: Processes> Stage<'a, P> {
     async fn send(&self, step: &Step, call: &'a CallStep) -> Result<Answered, Stop> {
         let mut args = self.judge.args(step, call)?;
         if let Cow::Owned(args) = &mut args {
-            self.show_workspace(args);
+            self.masks.show(args);
+        }
+        if let Some(link) = self.links.get(&place(call)) {
+            return self.send_on(link, call, args.into_owned()).await;
         }
         let session = self.session_at(place(call));
         let connection = &self.crew[call.process.as_str()].connection;
         let (mut reply, mut events) = connection.operate(&session, &call.operation, &args).await?;
         self.processes.note_answer();
         match &mut reply {
-            Ok(value) => self.hide_workspace(value),
-            Err(error) => self.hide_in_error(error),
+            Ok(value) => self.masks.hide(value),
+            Err(error) => self.masks.hide_error(error),
         }
-        events.iter_mut().for_each(|item| self.hide_workspace(item));
+        events.iter_mut().for_each(|item| self.masks.hide(item));
         Ok(Answered { reply, asks: Vec::new(), events })
     }
 
+    /// On the wire of the contract's own.
+    async fn send_on(
+        &self,
+        link: &Link,
+        call: &CallStep,
+        mut args: Value,
+    ) -> Result<Answered, Stop> {
+        self.masks.show_to_server(&mut args);
+        let done = link.operate(&call.operation, &args).await?;
+        self.processes.note_answer();
+        let reply =
+            done.map(|value| json!({ "value": value })).map_err(|told| RpcError::new(ODD, told));
+        Ok(Answered { reply, asks: Vec::new(), events: Vec::new() })
+    }
+
     fn take_asks(&self, place: Place<'a>, read: usize) -> Vec<Ask> {
+        // What a server fetches ahead has no bound of a call's.
+        let read = if self.wire.is_some() { usize::MAX } else { read };
         let mut asks = self.seats[&place].take_asks(read);
         for ask in &mut asks {
             for value in [&mut ask.args, &mut ask.answer] {
-                self.hide_workspace(value);
-                value.sort_all_objects();
+                self.masks.hide_ask(value);
             }
         }
         asks
@@ -334,6 +389,10 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
     /// more is no offence, however late it comes.
     fn note_stray(&mut self, place: Place<'a>) {
+        // On its own wire a server asks when it will; what no step speaks of is not judged.
+        if self.wire.is_some() {
+            return;
+        }
         let asks = self.take_asks(place, 0);
         self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
     }
@@ -355,7 +414,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         step: Option<&Step>,
         mut transcript: Transcript,
     ) -> Faulted {
-        fault.each_text(&|told| self.hide_in_text(told));
+        fault.each_text(&|told| self.masks.hide_text(told));
         let dead = self.crew.values().find(|member| !member.connection.is_alive());
         let connection = match dead {
             Some(member) => Some(Rc::clone(&member.connection)),
@@ -375,6 +434,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     fn leave(&mut self, place: Place<'a>) {
+        self.links.remove(&place);
         self.seats.remove(&place);
         if let Some(member) = self.crew.get(place.0) {
             member.connection.detach(&self.session_at(place));
@@ -385,10 +445,12 @@ impl<'a, P: Processes> Stage<'a, P> {
     async fn close(&mut self) -> Result<Ending, Fault> {
         let mut end = Ending::default();
         while let Some((&place, _)) = self.seats.first_key_value() {
+            // A server that is told to stop need not wait for those who listen.
+            self.links.remove(&place);
             let close = Close { session: self.session_at(place) };
             let answer = self.crew[place.0].connection.call("close", "close", &close).await?;
             if let Err(mut error) = answer {
-                self.hide_in_error(&mut error);
+                self.masks.hide_error(&mut error);
                 end.refused = Some(error.to_string());
             }
             self.note_stray(place);
@@ -400,47 +462,4 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
         Ok(end)
     }
-
-    /// The paths that differ from run to run, each with the word that stands for it: the workspace, and the
-    /// folder that it lies in with what is beside it.
-    fn hidden(&self) -> impl Iterator<Item = (Cow<'_, str>, &'static str)> {
-        let root = self.workspace.as_ref().map(TempWorkspace::root);
-        let around = root.and_then(Path::parent);
-        // The longer one first: it begins with the other.
-        let paths = [(root, "<workspace>"), (around, "<around>")];
-        paths.into_iter().filter_map(|(path, word)| Some((path?.to_string_lossy(), word)))
-    }
-
-    /// The workspace's own path becomes a word, so that two runs tell the same.
-    fn hide_workspace(&self, value: &mut Value) {
-        self.hidden().for_each(|(path, word)| replace(value, &path, word));
-    }
-
-    fn hide_in_text(&self, text: &mut String) {
-        for (path, word) in self.hidden() {
-            if text.contains(&*path) {
-                *text = text.replace(&*path, word);
-            }
-        }
-    }
-
-    /// An earlier answer goes back to the subject as it came.
-    fn show_workspace(&self, value: &mut Value) {
-        self.hidden().for_each(|(path, word)| replace(value, word, &path));
-    }
-
-    fn hide_in_error(&self, error: &mut RpcError) {
-        self.hide_in_text(&mut error.message);
-        if let Some(data) = &mut error.data {
-            self.hide_workspace(data);
-        }
-    }
-}
-
-fn replace(value: &mut Value, from: &str, to: &str) {
-    each_string(value, &|text: &mut String| {
-        if text.contains(from) {
-            *text = text.replace(from, to);
-        }
-    });
 }

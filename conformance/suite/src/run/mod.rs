@@ -3,6 +3,7 @@
 mod alone;
 pub(crate) mod execute;
 mod law;
+mod masks;
 mod runner;
 mod worker;
 

@@ -8,21 +8,20 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use proofmark_protocol::message::{FakeCall, push_error, push_request, push_result};
-use proofmark_protocol::{
-    Hello, HelloReply, Id, Incoming, LineReader, MAX_LINE, PROTOCOL, Party, RpcError,
+use proofmark_protocol::message::{
+    FakeCall, push_error, push_notification, push_request, push_result,
 };
+use proofmark_protocol::{Hello, HelloReply, Id, Incoming, PROTOCOL, Party, RpcError};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
-use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::host::SessionHost;
 use super::process::{Process, StartError};
+use super::servers::Servers;
 use super::stream::Streams;
-use super::{Fault, Patience, SubjectCommand};
+use super::{Fault, Patience, SubjectCommand, pump};
 
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
@@ -34,11 +33,22 @@ pub(crate) struct Connection {
     process: RefCell<Option<Process>>,
     pub(crate) hello: HelloReply,
     patience: Patience,
+    /// Servers that this adapter named, by the command that starts them.
+    servers: Servers,
 }
 
-struct Shared {
-    out: RefCell<Vec<u8>>,
-    filled: Notify,
+/// Who is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Adapter,
+    /// It is sent no `shutdown`, and asks no fakes.
+    Mcp,
+}
+
+pub(super) struct Shared {
+    dialect: Dialect,
+    pub(super) out: RefCell<Vec<u8>>,
+    pub(super) filled: Notify,
     next_id: Cell<i64>,
     waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
     streams: RefCell<Streams>,
@@ -50,11 +60,11 @@ struct Shared {
     settled: Notify,
     last_answer: Cell<Instant>,
     sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
-    fault: RefCell<Option<Fault>>,
+    pub(super) fault: RefCell<Option<Fault>>,
     /// Sessions were open when the fault came.
     witnessed: Cell<bool>,
     /// What the subject is doing, for the message of a fault that no request explains.
-    during: Cell<&'static str>,
+    pub(super) during: Cell<&'static str>,
 }
 
 impl Connection {
@@ -63,8 +73,48 @@ impl Connection {
         command: &SubjectCommand,
         patience: Patience,
     ) -> Result<Result<Self, (Fault, Vec<String>)>, StartError> {
+        let mut connection =
+            Self::begin(command, patience, Dialect::Adapter, "before it answered `hello`")?;
+        let greeting = Hello {
+            protocol: PROTOCOL,
+            harness: Party {
+                name: "proofmark".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+        };
+        let said = connection.request("hello", "hello", &greeting, patience.start).await;
+        match said.and_then(greeted) {
+            Ok(hello) => {
+                connection.hello = hello;
+                connection.shared.during.set("while it was needed");
+                Ok(Ok(connection))
+            }
+            Err(fault) => {
+                let fault = connection.refine(fault).await;
+                let lines = connection.stderr();
+                connection.kill().await;
+                Ok(Err((fault, lines)))
+            }
+        }
+    }
+
+    /// Starts an MCP server, to which nothing is said yet.
+    pub(crate) fn to_mcp_server(
+        command: &SubjectCommand,
+        patience: Patience,
+    ) -> Result<Self, StartError> {
+        Self::begin(command, patience, Dialect::Mcp, "while it was needed")
+    }
+
+    fn begin(
+        command: &SubjectCommand,
+        patience: Patience,
+        dialect: Dialect,
+        during: &'static str,
+    ) -> Result<Self, StartError> {
         let (process, stdin, stdout) = Process::start(command)?;
         let shared = Rc::new(Shared {
+            dialect,
             out: RefCell::default(),
             filled: Notify::new(),
             next_id: Cell::new(0),
@@ -77,34 +127,32 @@ impl Connection {
             sessions: RefCell::default(),
             fault: RefCell::default(),
             witnessed: Cell::new(false),
-            during: Cell::new("before it answered `hello`"),
+            during: Cell::new(during),
         });
-        tokio::task::spawn_local(write_out(Rc::clone(&shared), stdin));
-        tokio::task::spawn_local(read_in(Rc::clone(&shared), stdout));
-        let greeting = Hello {
-            protocol: PROTOCOL,
-            harness: Party {
-                name: "proofmark".to_owned(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-            },
-        };
-        let stderr = Rc::clone(&process.stderr);
-        let mut connection =
-            Self { shared, process: RefCell::new(Some(process)), hello: nobody(), patience };
-        let said = connection.request("hello", "hello", &greeting, patience.start).await;
-        match said.and_then(greeted) {
-            Ok(hello) => {
-                connection.hello = hello;
-                connection.shared.during.set("while it was needed");
-                Ok(Ok(connection))
-            }
-            Err(fault) => {
-                let fault = connection.refine(fault).await;
-                connection.kill().await;
-                let lines = stderr.borrow().snapshot();
-                Ok(Err((fault, lines)))
-            }
-        }
+        tokio::task::spawn_local(pump::write_out(Rc::clone(&shared), stdin));
+        tokio::task::spawn_local(pump::read_in(Rc::clone(&shared), stdout));
+        Ok(Self {
+            shared,
+            process: RefCell::new(Some(process)),
+            hello: nobody(),
+            patience,
+            servers: Servers::default(),
+        })
+    }
+
+    pub(crate) fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// The server that this adapter named by a command, started if need be.
+    pub(crate) async fn server(&self, command: &SubjectCommand) -> Result<Rc<Self>, Fault> {
+        self.servers.get(command, self.patience).await
+    }
+
+    /// Says something that has no answer.
+    pub(crate) fn notify(&self, method: &str, params: &Value) {
+        push_notification(&mut self.shared.out.borrow_mut(), method, params);
+        self.shared.filled.notify_one();
     }
 
     /// Sends a request and waits for its answer. `what` is what people know it by.
@@ -233,15 +281,16 @@ impl Connection {
     /// Whether answers never came, not even late.
     pub(crate) fn owes_answers(&self) -> bool {
         let stuck = matches!(&*self.shared.fault.borrow(), Some(Fault::NoAnswer { .. }));
-        stuck || !self.shared.abandoned.borrow().is_empty()
+        stuck || !self.shared.abandoned.borrow().is_empty() || self.servers.owe_answers()
     }
 
+    /// The last lines of its stderr, and of those of its servers.
     pub(crate) fn stderr(&self) -> Vec<String> {
-        self.process
-            .borrow()
-            .as_ref()
-            .map(|process| process.stderr.borrow().snapshot())
-            .unwrap_or_default()
+        let process = self.process.borrow();
+        let own = process.as_ref().map(|process| process.stderr.borrow().snapshot());
+        let mut lines = own.unwrap_or_default();
+        lines.append(&mut self.servers.stderr());
+        lines
     }
 
     /// A closed pipe is told apart: did the process end, and how, or does it live on?
@@ -272,16 +321,24 @@ impl Connection {
         if let Some(process) = process {
             process.kill().await;
         }
+        self.servers.kill().await;
         before
     }
 
     /// `shutdown`, end of input, and away; tells what the subject should not have done.
     pub(crate) async fn shutdown(&self) -> Option<Fault> {
+        // First those that it may be asked for, then itself.
+        let of_servers = self.servers.shutdown().await;
         self.shared.during.set("before it answered `shutdown`");
-        let answered = self.request("shutdown", "shutdown", &json!({}), self.patience.end).await;
+        let answered = match self.shared.dialect {
+            Dialect::Adapter => {
+                self.request("shutdown", "shutdown", &json!({}), self.patience.end).await
+            }
+            Dialect::Mcp => Ok(Ok(Value::Null)),
+        };
         self.shared.fail(Fault::ClosedStdin { during: "at its end".to_owned() });
         let process = self.process.borrow_mut().take()?;
-        let fault = process.end(self.patience.end).await;
+        let fault = of_servers.or(process.end(self.patience.end).await);
         match answered {
             Ok(_) | Err(Fault::ClosedStdout { .. } | Fault::ClosedStdin { .. }) => fault,
             Err(other) => fault.or(Some(other)),
@@ -319,12 +376,12 @@ fn greeted(answer: Answer) -> Result<HelloReply, Fault> {
 }
 
 impl Shared {
-    fn ended(&self) -> Fault {
+    pub(super) fn ended(&self) -> Fault {
         Fault::ClosedStdout { during: self.during.get().to_owned() }
     }
 
     /// Ends the connection; the first fault is the one that counts.
-    fn fail(&self, fault: Fault) -> Fault {
+    pub(super) fn fail(&self, fault: Fault) -> Fault {
         if self.fault.borrow().is_none() {
             self.witnessed.set(!self.sessions.borrow().is_empty());
         }
@@ -338,11 +395,13 @@ impl Shared {
         first
     }
 
-    fn take(&self, line: &[u8]) -> Result<(), Fault> {
+    pub(super) fn take(&self, line: &[u8]) -> Result<(), Fault> {
         match Incoming::parse(line).map_err(|fault| Fault::of_message(&fault))? {
             Incoming::Answer { id, outcome } => self.answered(id, outcome),
             Incoming::Request { id, method, params } => self.asked(&id, &method, params),
-            Incoming::Notification { method, params } if method == "event" => {
+            Incoming::Notification { method, params }
+                if method == "event" && self.dialect == Dialect::Adapter =>
+            {
                 let abandoned = |call: i64| self.abandoned.borrow().contains(&call);
                 self.streams.borrow_mut().take(params, line.len(), abandoned)
             }
@@ -392,6 +451,15 @@ impl Shared {
     /// sets free.
     fn play(&self, id: &Id, method: &str, params: Value) -> Vec<(Id, Answer)> {
         let refused = |code, told: String| vec![(id.clone(), Err(RpcError::new(code, told)))];
+        if self.dialect == Dialect::Mcp {
+            return match method {
+                "ping" => vec![(id.clone(), Ok(json!({})))],
+                other => refused(
+                    RpcError::NOT_IMPLEMENTED,
+                    format!("the harness is a client without `{other}`"),
+                ),
+            };
+        }
         if method != "fake" {
             let told = format!("the harness has no method `{method}`; a subject may send `fake`");
             return refused(RpcError::NOT_IMPLEMENTED, told);
@@ -408,41 +476,5 @@ impl Shared {
         let answers = session.play(id, call);
         self.flooded.set(session.is_flooded());
         answers
-    }
-}
-
-/// Writes whatever is in the outbox, in one piece, so that a burst of requests costs one write.
-/// Closes stdin when the connection has ended.
-async fn write_out(shared: Rc<Shared>, mut stdin: ChildStdin) {
-    let mut lines = Vec::new();
-    loop {
-        shared.filled.notified().await;
-        if shared.fault.borrow().is_some() {
-            return;
-        }
-        lines.clear();
-        std::mem::swap(&mut lines, &mut *shared.out.borrow_mut());
-        if stdin.write_all(&lines).await.is_err() {
-            // Why it broke is best told by stdout: a last answer, an end, or nothing at all.
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            shared.fail(Fault::ClosedStdin { during: shared.during.get().to_owned() });
-            return;
-        }
-    }
-}
-
-async fn read_in(shared: Rc<Shared>, stdout: ChildStdout) {
-    let mut lines = LineReader::new(stdout, MAX_LINE);
-    loop {
-        let fault = match lines.next_line().await {
-            Ok(Some(line)) => match shared.take(line) {
-                Ok(()) => continue,
-                Err(fault) => fault,
-            },
-            Ok(None) => shared.ended(),
-            Err(fault) => Fault::of_frame(&fault, shared.during.get()),
-        };
-        shared.fail(fault);
-        return;
     }
 }

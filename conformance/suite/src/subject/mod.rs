@@ -5,6 +5,8 @@ mod fault;
 pub(crate) mod host;
 pub(crate) mod orphans;
 pub(crate) mod process;
+mod pump;
+mod servers;
 mod signals;
 mod stream;
 

@@ -143,7 +143,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::unknown_fake(
     GIVEN,
     r#""given": {"fakes": {"mail": {}}}"#,
-    "5: case `read/back`: there is no fake `mail`; there are chronicle, graph, llm, secrets, tools"
+    "5: case `read/back`: there is no fake `mail`; there are chronicle, graph, llm, provider, secrets, tools"
 )]
 #[case::bad_fake_script(
     GIVEN,

@@ -157,7 +157,7 @@ fn long_strings_that_part_at_once_are_cut_at_their_end() {
 }
 
 #[rstest]
-#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $ref, $literal and $repeat")]
+#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat")]
 #[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
 #[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
 #[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
@@ -176,7 +176,7 @@ fn long_strings_that_part_at_once_are_cut_at_their_end() {
 #[case::absent_false(json!({"a": {"$absent": false}}), "`$absent` is written {\"$absent\": true} and can only be the value of a member")]
 #[case::open_array(json!({"$open": [1]}), "`$open` takes an object, not [1]")]
 #[case::repeat_as_a_value(json!({"a": {"$repeat": {"times": 2, "item": 1}}}), "`$repeat` can only be an item of an array")]
-#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $ref, $literal and $repeat")]
+#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat")]
 fn misuse(#[case] pattern: Value, #[case] message: &str) {
     assert_eq!(Pattern::new(pattern).map(|_| ()).unwrap_err(), message);
 }

@@ -1,0 +1,113 @@
+//! What differs from run to run, told in words that do not: paths of workspaces, and what servers make up.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use proofmark_protocol::RpcError;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::execute::Setting;
+use crate::case::Case;
+use crate::outcome::each_string;
+use crate::transcript::Answered;
+use crate::wire::Names;
+
+/// The words of one case.
+pub(super) struct Masks {
+    root: Option<PathBuf>,
+    /// Where the contract has a wire of its own.
+    names: Option<RefCell<Names>>,
+}
+
+impl Masks {
+    pub(super) fn new(case: &Case, setting: Setting<'_>, root: Option<&Path>) -> Self {
+        let names = setting.contract.wire.map(|_| RefCell::new(names(case, setting)));
+        Self { root: root.map(Path::to_owned), names }
+    }
+
+    /// The paths, each with the word that stands for it: the workspace, and the folder that it lies in with what is
+    /// beside it.
+    fn paths(&self) -> impl Iterator<Item = (Cow<'_, str>, &'static str)> {
+        let root = self.root.as_deref();
+        let around = root.and_then(Path::parent);
+        // The longer one first: it begins with the other.
+        let paths = [(root, "<workspace>"), (around, "<around>")];
+        paths.into_iter().filter_map(|(path, word)| Some((path?.to_string_lossy(), word)))
+    }
+
+    /// The workspace's own path becomes a word, so that two runs tell the same.
+    pub(super) fn hide(&self, value: &mut Value) {
+        self.paths().for_each(|(path, word)| replace(value, &path, word));
+    }
+
+    pub(super) fn hide_text(&self, text: &mut String) {
+        for (path, word) in self.paths() {
+            if text.contains(&*path) {
+                *text = text.replace(&*path, word);
+            }
+        }
+        if let Some(names) = &self.names {
+            *text = names.borrow_mut().hidden(text);
+        }
+    }
+
+    pub(super) fn hide_error(&self, error: &mut RpcError) {
+        self.hide_text(&mut error.message);
+        if let Some(data) = &mut error.data {
+            self.hide(data);
+        }
+    }
+
+    /// What a fake was asked, or answered.
+    pub(super) fn hide_ask(&self, value: &mut Value) {
+        self.hide(value);
+        value.sort_all_objects();
+        if let Some(names) = &self.names {
+            names.borrow_mut().hide(value);
+        }
+    }
+
+    /// An answer of a server, as the case knows it.
+    pub(super) fn hide_answer(&self, answer: &mut Answered) {
+        let Some(names) = &self.names else { return };
+        match &mut answer.reply {
+            Ok(reply) => {
+                self.hide(reply);
+                names.borrow_mut().hide(reply);
+            }
+            Err(error) => self.hide_error(error),
+        }
+    }
+
+    /// An earlier answer goes back to the subject as it came.
+    pub(super) fn show(&self, value: &mut Value) {
+        self.paths().for_each(|(path, word)| replace(value, word, &path));
+    }
+
+    /// The arguments of an operation of a wire, as the server knows them.
+    pub(super) fn show_to_server(&self, args: &mut Value) {
+        self.show(args);
+        if let Some(names) = &self.names {
+            names.borrow_mut().show(args);
+        }
+    }
+}
+
+/// The case's own names for what a server makes up. What its fakes say stands for itself.
+fn names(case: &Case, setting: Setting<'_>) -> Names {
+    // A server may be there from an earlier run, so no two runs use the same.
+    let run = Sha256::digest(setting.scratch.as_os_str().as_encoded_bytes());
+    let mut names = Names::new(format!("case-{:06}-{}", setting.number, hex::encode(&run[..5])));
+    case.given.fakes.values().for_each(|script| names.keep(script));
+    names
+}
+
+fn replace(value: &mut Value, from: &str, to: &str) {
+    each_string(value, &|text: &mut String| {
+        if text.contains(from) {
+            *text = text.replace(from, to);
+        }
+    });
+}

@@ -1,0 +1,213 @@
+//! What the operations of a wire are called with.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    /// Sent as it is: what is no object is sent, too.
+    #[serde(default)]
+    pub(super) arguments: Option<Value>,
+}
+
+/// What a server suggests. It may say more.
+#[derive(Debug, Deserialize)]
+pub(super) struct Suggestion {
+    pub(super) target: String,
+    pub(super) params: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct McpRequest {
+    pub(super) method: String,
+    pub(super) params: Option<Value>,
+}
+
+/// Where a request goes.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Path {
+    /// As it is.
+    Text(String),
+    /// Each is escaped.
+    Segments(Vec<String>),
+}
+
+impl Default for Path {
+    fn default() -> Self {
+        Self::Text("/".to_owned())
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HttpRequest {
+    pub(super) method: String,
+    pub(super) path: Path,
+    #[serde(default)]
+    pub(super) query: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    #[serde(default, deserialize_with = "present")]
+    pub(super) body: Option<Value>,
+    pub(super) text: Option<String>,
+    /// Headers of the answer that are told.
+    #[serde(default)]
+    pub(super) tell: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OpenSocket {
+    pub(super) socket: String,
+    pub(super) stream: Option<BTreeMap<String, String>>,
+    pub(super) path: Option<Path>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Until {
+    pub(super) socket: String,
+    pub(super) until: Sought,
+    #[serde(rename = "where")]
+    pub(super) only: Option<Sought>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Take {
+    pub(super) socket: String,
+    pub(super) count: usize,
+    #[serde(rename = "where")]
+    pub(super) only: Option<Sought>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Send {
+    pub(super) socket: String,
+    pub(super) text: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CloseSocket {
+    pub(super) socket: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadFile {
+    pub(super) path: Option<String>,
+    pub(super) log: Option<BTreeMap<String, String>>,
+}
+
+/// What messages are looked for: those that have these members, or those of one of several such objects.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Sought {
+    One(Map<String, Value>),
+    OneOf(Vec<Map<String, Value>>),
+}
+
+impl Sought {
+    pub(super) fn fits(&self, message: &Value) -> bool {
+        match self {
+            Self::One(members) => has_all(members, message),
+            Self::OneOf(several) => several.iter().any(|members| has_all(members, message)),
+        }
+    }
+}
+
+fn has_all(members: &Map<String, Value>, message: &Value) -> bool {
+    members.iter().all(|(key, wanted)| match (wanted, message.get(key)) {
+        (Value::Object(inner), Some(found)) => has_all(inner, found),
+        (wanted, Some(found)) => wanted == found,
+        (_, None) => false,
+    })
+}
+
+/// Tells `"body": null` from no body at all.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+pub(super) fn read<T: DeserializeOwned>(args: &Value) -> Result<T, String> {
+    T::deserialize(args).map_err(|fault| fault.to_string())
+}
+
+/// Whether a call can be made with these arguments, once earlier answers are in place.
+pub(crate) fn check(operation: &str, args: &Value) -> Result<(), String> {
+    let both = |one: bool, other: bool, names: &str| match (one, other) {
+        (true, false) | (false, true) => Ok(()),
+        _ => Err(format!("it takes exactly one of {names}")),
+    };
+    match operation {
+        "mcp.tool" => read::<Tool>(args).map(drop),
+        "mcp.suggestion" => read::<Suggestion>(args).map(drop),
+        "mcp.request" => read::<McpRequest>(args).map(drop),
+        "http.request" => {
+            let request: HttpRequest = read(args)?;
+            match (request.body, request.text) {
+                (Some(_), Some(_)) => Err("it takes one of `body` and `text`, not both".to_owned()),
+                _ => Ok(()),
+            }
+        }
+        "ws.open" => {
+            let open: OpenSocket = read(args)?;
+            both(open.stream.is_some(), open.path.is_some(), "`stream` and `path`")
+        }
+        "ws.until" => read::<Until>(args).map(drop),
+        "ws.take" => read::<Take>(args).map(drop),
+        "ws.send" => read::<Send>(args).map(drop),
+        "ws.close" => read::<CloseSocket>(args).map(drop),
+        "file.read" => {
+            let file: ReadFile = read(args)?;
+            both(file.path.is_some(), file.log.is_some(), "`path` and `log`")
+        }
+        // Operations of contracts say themselves what they take.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"type": "a"}), true)]
+    #[case(json!({"type": "b"}), false)]
+    #[case(json!({"patch": {"status": "idle"}}), true)]
+    #[case(json!({"patch": {"status": "idle", "more": 1}}), false)]
+    #[case(json!([{"type": "b"}, {"type": "a"}]), true)]
+    #[case(json!({}), true)]
+    fn a_message_fits_when_it_has_the_members(#[case] sought: Value, #[case] fits: bool) {
+        let sought: Sought = read(&sought).unwrap();
+        assert_eq!(sought.fits(&json!({"type": "a", "patch": {"status": "idle", "n": 1}})), fits);
+    }
+
+    #[rstest]
+    #[case("http.request", json!({"method": "GET", "path": ["api", "runs"]}), true)]
+    #[case("http.request", json!({"method": "GET", "path": "/api", "bdy": 1}), false)]
+    #[case("http.request", json!({"method": "GET", "path": "/api", "body": null, "text": ""}), false)]
+    #[case("ws.open", json!({"socket": "ui"}), false)]
+    #[case("ws.open", json!({"socket": "ui", "stream": {"runId": "x"}}), true)]
+    #[case("file.read", json!({"path": "a", "log": {"runId": "x"}}), false)]
+    #[case("mcp.suggestion", json!({"target": "t", "params": {}, "reason": "…"}), true)]
+    #[case("mcp.suggestion", json!({"params": {}}), false)]
+    #[case("sage.any", json!(7), true)]
+    fn wrong_arguments_are_told(#[case] operation: &str, #[case] args: Value, #[case] right: bool) {
+        assert_eq!(check(operation, &args).is_ok(), right, "{:?}", check(operation, &args));
+    }
+}

@@ -1,0 +1,81 @@
+//! Files that a server speaks of: they lie in the session's workspace, and nowhere else.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::arguments::ReadFile;
+use super::http::MOST_BYTES;
+use super::offer::{HttpServer, filled};
+
+/// The text of a file, or the lines of a log.
+pub(super) fn read(
+    workspace: Option<&Path>,
+    server: &HttpServer,
+    args: &ReadFile,
+) -> Result<Value, String> {
+    let workspace = workspace.ok_or("the contract has no workspace")?;
+    match (&args.path, &args.log) {
+        (Some(path), _) => Ok(json!({"text": text(workspace, Path::new(path))?})),
+        (None, Some(values)) => {
+            let path = PathBuf::from(filled(&server.log, values, str::to_owned)?);
+            let text = text(workspace, &path)?;
+            let lines: Option<Vec<Value>> = text.map(|text| lines(&text)).transpose()?;
+            Ok(json!({"lines": lines}))
+        }
+        (None, None) => Err("there is neither `path` nor `log`".to_owned()),
+    }
+}
+
+fn lines(text: &str) -> Result<Vec<Value>, String> {
+    let line = |(at, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|fault| format!("line {} is no JSON: {fault}", at + 1))
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// What is in the file; nothing if there is none.
+fn text(workspace: &Path, path: &Path) -> Result<Option<String>, String> {
+    let at = workspace.join(path);
+    let Ok(real) = at.canonicalize() else { return Ok(None) };
+    let inside = workspace.canonicalize().is_ok_and(|workspace| real.starts_with(workspace));
+    if !inside {
+        return Err(format!("`{}` does not lie in the session's workspace", path.display()));
+    }
+    let unreadable = |fault: std::io::Error| format!("`{}`: {fault}", path.display());
+    if !real.is_file() {
+        return Err(format!("`{}` is no file", path.display()));
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(&real).map_err(unreadable)?;
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() > MOST_BYTES {
+        return Err(format!("`{}` has more than {MOST_BYTES} bytes", path.display()));
+    }
+    String::from_utf8(bytes)
+        .map(Some)
+        .map_err(|_| format!("`{}` is no text in UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_elsewhere_is_not_read() {
+        let around = tempfile::tempdir().unwrap();
+        let workspace = around.path().join("w");
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(around.path().join("secret"), "s").unwrap();
+        std::fs::write(workspace.join("own"), "own").unwrap();
+        std::os::unix::fs::symlink("../secret", workspace.join("link")).unwrap();
+        let read = |path: &str| text(&workspace, Path::new(path));
+        assert_eq!(read("own"), Ok(Some("own".to_owned())));
+        assert_eq!(read(workspace.join("own").to_str().unwrap()), Ok(Some("own".to_owned())));
+        assert_eq!(read("none"), Ok(None));
+        assert!(read("../secret").is_err());
+        assert!(read("link").is_err());
+        assert!(read(".").is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! An MCP server on its stdin and stdout, and what its tools answer.
+
+use std::rc::Rc;
+
+use proofmark_protocol::RpcError;
+use serde_json::{Value, json};
+
+use super::Trouble;
+use crate::subject::connection::Connection;
+use crate::subject::{Fault, Patience, StartError, SubjectCommand};
+
+/// The revision of MCP that the harness asks for. A server may answer with another one.
+const REVISION: &str = "2025-06-18";
+
+/// Starts a server and says what MCP wants to hear first. The outer error means that nothing could be started.
+pub(crate) async fn start(
+    command: &SubjectCommand,
+    patience: Patience,
+) -> Result<Result<Rc<Connection>, (Fault, Vec<String>)>, StartError> {
+    let server = Connection::to_mcp_server(command, patience)?;
+    let hello = json!({
+        "protocolVersion": REVISION,
+        "capabilities": {},
+        "clientInfo": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") },
+    });
+    let answer = server.request("initialize", "initialize", &hello, patience.start).await;
+    let greeted = answer.and_then(|answer| {
+        let bad = |told: String| Fault::BadAnswer { to: "initialize".to_owned(), told };
+        let result = answer.map_err(|error| bad(error.to_string()))?;
+        match result["protocolVersion"].is_string() {
+            true => Ok(()),
+            false => Err(bad("it has no `protocolVersion`, which is a string".to_owned())),
+        }
+    });
+    match greeted {
+        Ok(()) => {
+            server.notify("notifications/initialized", &json!({}));
+            Ok(Ok(Rc::new(server)))
+        }
+        Err(fault) => {
+            let fault = server.refine(fault).await;
+            let stderr = server.stderr();
+            server.kill().await;
+            Ok(Err((fault, stderr)))
+        }
+    }
+}
+
+/// Calls a tool; the answer is its envelope.
+pub(crate) async fn tool(
+    server: &Connection,
+    name: &str,
+    arguments: Option<&Value>,
+) -> Result<Value, Trouble> {
+    let mut params = json!({ "name": name });
+    if let Some(arguments) = arguments {
+        params["arguments"] = arguments.clone();
+    }
+    let what = format!("tools/call {name}");
+    let answer = server.call(&what, "tools/call", &params).await?;
+    let result = answer.map_err(|error| {
+        Trouble::Odd(format!(
+            "`{name}` answers with the JSON-RPC error `{error}`, where a tool answers with its envelope"
+        ))
+    })?;
+    envelope(&result).map_err(|told| Trouble::Odd(format!("the answer of `{name}`: {told}")))
+}
+
+/// Any request; both ways to answer it are told.
+pub(crate) async fn request(
+    server: &Connection,
+    method: &str,
+    params: &Value,
+) -> Result<Value, Fault> {
+    Ok(match server.call(method, method, params).await? {
+        Ok(result) => json!({ "result": result }),
+        Err(RpcError { code, message, data }) => {
+            let mut error = json!({ "code": code, "message": message });
+            if let Some(data) = data {
+                error["data"] = data;
+            }
+            json!({ "error": error })
+        }
+    })
+}
+
+/// The envelope in the result of a `tools/call`.
+pub(crate) fn envelope(result: &Value) -> Result<Value, String> {
+    let content = result["content"].as_array();
+    let text = content.and_then(|items| items.iter().find(|item| item["type"] == "text"));
+    let text = text.and_then(|item| item["text"].as_str());
+    let parsed = text.map(serde_json::from_str::<Value>);
+    match (result.get("structuredContent"), parsed) {
+        (Some(structured), Some(Ok(told))) if *structured != told => {
+            Err("`structuredContent` and the text of `content` are not the same envelope"
+                .to_owned())
+        }
+        (Some(structured), _) => Ok(structured.clone()),
+        (None, Some(Ok(told))) => Ok(told),
+        (None, Some(Err(fault))) => Err(format!(
+            "the text of its first text item is no JSON ({fault}); the envelope stands there, or in `structuredContent`"
+        )),
+        (None, None) => {
+            Err("it has no envelope: neither `structuredContent` nor a text item in `content`"
+                .to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"structuredContent": {"a": 1}}), Some(json!({"a": 1})))]
+    #[case(json!({"content": [{"type": "image"}, {"type": "text", "text": "{\"a\":1}"}]}), Some(json!({"a": 1})))]
+    #[case(json!({"content": [{"type": "text", "text": "{\"a\":1}"}], "structuredContent": {"a": 1}}), Some(json!({"a": 1})))]
+    #[case(json!({"content": [{"type": "text", "text": "{\"a\":2}"}], "structuredContent": {"a": 1}}), None)]
+    #[case(json!({"content": [{"type": "text", "text": "done"}]}), None)]
+    #[case(json!({"content": []}), None)]
+    #[case(json!(null), None)]
+    fn an_envelope_stands_in_one_of_two_places(
+        #[case] result: Value,
+        #[case] found: Option<Value>,
+    ) {
+        assert_eq!(envelope(&result).ok(), found);
+    }
+}

@@ -1,0 +1,212 @@
+//! What an adapter's answer to `open` says of the wire that its session is spoken to on.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Wire;
+use crate::subject::SubjectCommand;
+
+/// A wire that an adapter offers.
+pub(crate) enum Offer {
+    Mcp(SubjectCommand),
+    Http(HttpServer),
+}
+
+/// A server on loopback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HttpServer {
+    pub(crate) address: SocketAddr,
+    /// What stands in `Host`.
+    pub(crate) authority: String,
+    /// Where streams of events are, with `{name}` for what a case gives.
+    pub(crate) stream: String,
+    /// Where logs are in the workspace.
+    pub(crate) log: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct McpEntry {
+    command: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    directory: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HttpEntry {
+    base: String,
+    #[serde(default = "default_stream")]
+    stream: String,
+    #[serde(default = "default_log")]
+    log: String,
+}
+
+fn default_stream() -> String {
+    "/ws?runId={runId}&after={after}".to_owned()
+}
+
+fn default_log() -> String {
+    "runs/{runId}/events.jsonl".to_owned()
+}
+
+impl Offer {
+    /// Reads the answer to `open`.
+    pub(crate) fn read(wire: Wire, answer: &Value) -> Result<Self, String> {
+        let Some(named) = answer.get("wire").and_then(|wires| wires.get(wire.name())) else {
+            return Err(format!(
+                "the answer to `open` names no wire `{wire}`; it must be like {}",
+                example(wire)
+            ));
+        };
+        let wrong = |told: String| {
+            format!("the wire `{wire}` in the answer to `open` is not as it should be: {told}")
+        };
+        match wire {
+            Wire::Mcp => {
+                let entry: McpEntry = read(named).map_err(wrong)?;
+                mcp(entry).map(Self::Mcp).map_err(wrong)
+            }
+            Wire::Http => {
+                let entry: HttpEntry = read(named).map_err(wrong)?;
+                http(entry).map(Self::Http).map_err(wrong)
+            }
+        }
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(named: &Value) -> Result<T, String> {
+    T::deserialize(named).map_err(|fault| fault.to_string())
+}
+
+fn example(wire: Wire) -> Value {
+    match wire {
+        Wire::Mcp => json!({"wire": {"mcp": {"command": ["my-server", "--stdio"]}}}),
+        Wire::Http => json!({"wire": {"http": {"base": "http://127.0.0.1:43117"}}}),
+    }
+}
+
+fn mcp(entry: McpEntry) -> Result<SubjectCommand, String> {
+    let Some((program, args)) = entry.command.split_first().filter(|(it, _)| !it.is_empty()) else {
+        return Err("`command` is empty; it is the server's program and its arguments".to_owned());
+    };
+    Ok(SubjectCommand {
+        program: program.into(),
+        args: args.iter().map(Into::into).collect(),
+        shown: entry.command.join(" "),
+        environment: entry.env,
+        directory: entry.directory,
+    })
+}
+
+/// A server that is not on this machine is nobody's to judge, and nobody's to flood.
+fn http(entry: HttpEntry) -> Result<HttpServer, String> {
+    let wrong = || {
+        format!(
+            "`base` is `{}`; it must be http://127.0.0.1:PORT, http://[::1]:PORT or http://localhost:PORT, with no path",
+            entry.base
+        )
+    };
+    let authority = entry.base.strip_prefix("http://").ok_or_else(wrong)?;
+    let authority = authority.strip_suffix('/').unwrap_or(authority);
+    let (host, port) = authority.rsplit_once(':').ok_or_else(wrong)?;
+    let port: u16 = port.parse().map_err(|_| wrong())?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let ip: IpAddr = match host {
+        "localhost" => IpAddr::from([127, 0, 0, 1]),
+        other => other.parse().map_err(|_| wrong())?,
+    };
+    if !ip.is_loopback() || port == 0 {
+        return Err(wrong());
+    }
+    Ok(HttpServer {
+        address: SocketAddr::new(ip, port),
+        authority: authority.to_owned(),
+        stream: entry.stream,
+        log: entry.log,
+    })
+}
+
+/// A template with its values in place. What a query has no value for is left out of it.
+pub(super) fn filled(
+    template: &str,
+    values: &BTreeMap<String, String>,
+    escape: impl Fn(&str) -> String,
+) -> Result<String, String> {
+    for name in values.keys() {
+        if !template.contains(&format!("{{{name}}}")) {
+            return Err(format!("`{template}` has no place for `{name}`"));
+        }
+    }
+    let fill = |part: &str| {
+        let mut part = part.to_owned();
+        for (name, value) in values {
+            part = part.replace(&format!("{{{name}}}"), &escape(value));
+        }
+        part
+    };
+    let (path, query) = template.split_once('?').unwrap_or((template, ""));
+    let path = fill(path);
+    let parameters: Vec<String> = query
+        .split('&')
+        .filter(|part| !part.is_empty())
+        .map(fill)
+        .filter(|part| !part.contains('{'))
+        .collect();
+    if path.contains('{') {
+        return Err(format!("`{template}` needs a value that the case does not give"));
+    }
+    Ok(match parameters.as_slice() {
+        [] => path,
+        some => format!("{path}?{}", some.join("&")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("http://127.0.0.1:80", true)]
+    #[case("http://[::1]:8080/", true)]
+    #[case("http://localhost:8080", true)]
+    #[case("http://127.0.0.1", false)]
+    #[case("http://10.0.0.1:80", false)]
+    #[case("http://example.org:80", false)]
+    #[case("https://127.0.0.1:80", false)]
+    #[case("http://127.0.0.1:80/api", false)]
+    #[case("http://127.0.0.1:0", false)]
+    fn only_loopback_is_spoken_to(#[case] base: &str, #[case] right: bool) {
+        let answer = json!({"wire": {"http": {"base": base}}});
+        assert_eq!(Offer::read(Wire::Http, &answer).is_ok(), right);
+    }
+
+    #[rstest]
+    #[case(json!({}))]
+    #[case(json!(null))]
+    #[case(json!({"wire": {"http": {"base": "http://127.0.0.1:1"}}}))]
+    #[case(json!({"wire": {"mcp": {"command": []}}}))]
+    #[case(json!({"wire": {"mcp": {"command": ["a"], "cwd": "/"}}}))]
+    fn what_names_no_server_is_told(#[case] answer: Value) {
+        let told = Offer::read(Wire::Mcp, &answer).err().unwrap_or_default();
+        assert!(told.contains("`mcp`"), "{told}");
+    }
+
+    #[test]
+    fn what_has_no_value_is_left_out_of_the_query() {
+        let values = BTreeMap::from([("runId".to_owned(), "a b".to_owned())]);
+        let escape = |text: &str| text.replace(' ', "%20");
+        let filled = |template| filled(template, &values, escape);
+        assert_eq!(filled("/ws?runId={runId}&after={after}"), Ok("/ws?runId=a%20b".to_owned()));
+        assert_eq!(filled("/runs/{runId}/ws?after={after}"), Ok("/runs/a%20b/ws".to_owned()));
+        assert!(filled("/ws?after={after}").is_err(), "the run would be lost");
+        assert!(filled("/{run}?id={runId}").is_err());
+    }
+}
