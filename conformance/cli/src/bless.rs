@@ -51,14 +51,15 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
             "`CI` is set, and nobody there reads what changes; bless where a person looks at it",
         ));
     }
-    let command = args.subject.command()?;
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
     let mut draft = Draft::of(&args.suite)?;
     // What waits for a golden is given one that nothing answers, so that the suite can be run.
     let waiting = span::fill_waiting(&mut draft);
     let mut blessed = BTreeSet::new();
-    let guarded = guarded(&draft.load().map_err(Failed::BrokenSuite)?, &args.case);
+    let suite = draft.load().map_err(Failed::BrokenSuite)?;
+    let command = args.subject.command(&suite)?;
+    let guarded = guarded(&suite, &args.case);
     let job =
         Job { args, command: &command, cancel: &cancel, waiting: &waiting, guarded: &guarded };
     let mut rounds = 0;

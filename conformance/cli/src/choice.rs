@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use proofmark_report::failure::quoted;
+use proofmark_suite::Suite;
+use proofmark_suite::ledger::Contract;
 use proofmark_suite::subject::SubjectCommand;
 
+use crate::bridge::{Bridged, OnWire, bridged};
 use crate::exit::Failed;
-use crate::manifest::{self, Manifest};
+use crate::manifest::{self, Driven, Manifest};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubjectChoice {
@@ -20,7 +23,13 @@ pub(crate) struct SubjectChoice {
     /// `proofmark.toml` by themselves, if it is here and no subject is named.
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
-    /// The command that starts a subject's adapter.
+    /// The command is a server and no adapter: it is spoken to on this wire.
+    #[arg(long, value_enum, requires = "command")]
+    wire: Option<OnWire>,
+    /// Of a server on `http`: a path that is answered with 2xx once it serves [default: /].
+    #[arg(long, value_name = "PATH", requires = "wire")]
+    ready: Option<String>,
+    /// The command that starts a subject's adapter, or with `--wire` a server.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -47,6 +56,8 @@ pub(crate) struct Subject {
     pub(crate) suite: Option<PathBuf>,
     /// The file that says all this, if one does.
     pub(crate) manifest: Option<PathBuf>,
+    /// The command is a server without an adapter.
+    server: Option<Bridged>,
 }
 
 impl SubjectChoice {
@@ -72,9 +83,11 @@ impl SubjectChoice {
         self.manifest.as_deref().or_else(|| (unnamed && is_there(here)).then_some(here))
     }
 
-    /// The one command that starts the named subject, or else the reference, where only one can be used.
-    pub(crate) fn command(&self) -> Result<SubjectCommand, Failed> {
+    /// The one command that starts the named subject, or else the reference, where only one can be used. A server
+    /// without an adapter gets one that claims what the suite judges on its wire.
+    pub(crate) fn command(&self, suite: &Suite) -> Result<SubjectCommand, Failed> {
         let subject = if self.is_named() { self.resolve()? } else { Self::reference()? };
+        let subject = subject.on_wire(suite)?;
         match (subject.command, subject.of_contract.is_empty()) {
             (Some(command), true) => Ok(command),
             _ => Err(Failed::Usage("this needs one command for all contracts, and the manifest has several; give it after `--`".to_owned())),
@@ -93,8 +106,31 @@ impl SubjectChoice {
         }
         if let Some((program, args)) = self.command.split_first() {
             let shown = shown(self.command.iter().map(|word| word.to_string_lossy()));
+            if let Some(OnWire::Http) = self.wire
+                && !self.command.iter().any(|word| word.to_string_lossy().contains("{port}"))
+            {
+                return Err(Failed::Usage(
+                    "the command has no `{port}`, so the server would not know where to serve"
+                        .to_owned(),
+                ));
+            }
+            let name = Path::new(program).file_name().unwrap_or(program).to_string_lossy();
+            let server = self.wire.map(|wire| Bridged {
+                wire,
+                claims: Vec::new(),
+                hooks: Vec::new(),
+                name: name.into_owned(),
+                version: None,
+                language: None,
+                ready: self.ready.clone(),
+                start_timeout: None,
+            });
+            let wire = self.wire.map(|wire| format!("--wire {} ", wire.wire()));
+            let ready = self.ready.as_ref().map(|path| format!("--ready {} ", quoted(path)));
+            let before = wire.unwrap_or_default() + &ready.unwrap_or_default();
             return Ok(Subject {
-                words: format!("-- {shown}"),
+                server,
+                words: format!("{before}-- {shown}"),
                 command: Some(SubjectCommand {
                     program: program.clone(),
                     args: args.to_vec(),
@@ -126,6 +162,17 @@ impl SubjectChoice {
     fn reference() -> Result<Subject, Failed> {
         let command = Some(Self::built_in()?);
         Ok(Subject { words: "reference".to_owned(), command, ..Subject::default() })
+    }
+}
+
+impl Subject {
+    /// With an adapter before a server that has none. It claims what the suite judges on that wire.
+    pub(crate) fn on_wire(mut self, suite: &Suite) -> Result<Self, Failed> {
+        let Some(mut server) = self.server.take() else { return Ok(self) };
+        let of_wire = |contract: &&Contract| contract.wire == Some(server.wire.wire());
+        server.claims = suite.contracts.iter().filter(of_wire).map(|one| one.id.clone()).collect();
+        self.command = self.command.map(|command| bridged(command, &server)).transpose()?;
+        Ok(self)
     }
 }
 
@@ -166,13 +213,30 @@ fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
             directory: Some(directory.clone()),
         })
     };
+    let folder = std::path::absolute(beside).ok();
+    let name = folder.as_deref().and_then(Path::file_name);
+    let name = name.map_or("server".into(), |name| name.to_string_lossy().into_owned());
+    let name = subject.name.clone().unwrap_or(name);
+    let driven = |(id, driven): (&String, &Driven)| -> Option<Result<_, Failed>> {
+        let command = command(driven.command.as_ref()?)?;
+        let Some(wire) = driven.wire.of_server() else { return Some(Ok((id.clone(), command))) };
+        let server = Bridged {
+            wire,
+            claims: vec![id.clone()],
+            hooks: driven.hooks.clone(),
+            name: name.clone(),
+            version: subject.version.clone(),
+            language: subject.language.clone(),
+            ready: driven.ready.clone(),
+            start_timeout: subject.start_timeout_ms,
+        };
+        Some(bridged(command, &server).map(|command| (id.clone(), command)))
+    };
     let words = named.then(|| format!("--manifest {}", quoted(&path.to_string_lossy())));
     Ok(Subject {
         command: subject.command.as_ref().and_then(command),
-        of_contract: contract
-            .iter()
-            .filter_map(|(id, driven)| Some((id.clone(), command(driven.command.as_ref()?)?)))
-            .collect(),
+        of_contract: contract.iter().filter_map(driven).collect::<Result<_, _>>()?,
+        server: None,
         words: words.unwrap_or_default(),
         claims: subject.claims,
         hooks: subject.hooks,

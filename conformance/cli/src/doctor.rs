@@ -45,6 +45,7 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
     }
     let subject = args.subject.resolve()?;
     let suite = args.suite.load_for(&subject)?;
+    let subject = subject.on_wire(&suite)?;
     let limit = |given: Option<u64>, said: Option<u64>, usual| {
         Duration::from_millis(given.or(said).unwrap_or(usual))
     };

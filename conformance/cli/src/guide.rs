@@ -33,6 +33,12 @@ enum Page {
     Protocol,
     /// Operations, their arguments and results.
     Operations,
+    /// Contracts on their own wire: MCP, HTTP, WebSocket.
+    Wires,
+    /// The contract `common`: envelope, ids, revisions, budgets.
+    Common,
+    /// The contract `runs`: a server of agents' runs.
+    Runs,
     /// Writing cases: ledgers, fixtures, features.
     Cases,
 }
@@ -57,6 +63,9 @@ pub(crate) fn guide(args: &GuideArgs, out: &mut dyn Write) -> Result<Exit, Faile
         Page::NotJudged => include_str!("../../guide/not-judged.md"),
         Page::Protocol => include_str!("../../guide/protocol.md"),
         Page::Operations => include_str!("../../guide/operations.md"),
+        Page::Wires => include_str!("../../guide/wires.md"),
+        Page::Common => include_str!("../../guide/common.md"),
+        Page::Runs => include_str!("../../guide/runs.md"),
         Page::Cases => include_str!("../../guide/cases.md"),
     };
     out.write_all(text.as_bytes())?;

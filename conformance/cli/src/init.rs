@@ -65,8 +65,13 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     Ok(Exit::Holds)
 }
 
+/// Those that were asked for; if none was, all that an adapter answers itself. A server needs no adapter, or one that its
+/// owner thinks about.
 fn contracts<'a>(suite: &'a Suite, asked: &[String]) -> Vec<&'a Contract> {
-    let wanted = |contract: &&Contract| asked.is_empty() || asked.contains(&contract.id);
+    let wanted = |contract: &&Contract| match asked.is_empty() {
+        true => contract.wire.is_none(),
+        false => asked.contains(&contract.id),
+    };
     suite.contracts.iter().filter(wanted).collect()
 }
 
@@ -204,8 +209,18 @@ impl Template<'_> {
         for contract in &self.contracts {
             let hooked =
                 |operation: &String| contract.hooks.values().flatten().any(|of| of == operation);
-            text.push_str(&heading(&contract.id));
-            for operation in contract.operations.iter().filter(|operation| !hooked(operation)) {
+            let of_wire = |operation: &String| {
+                contract.wire.is_some_and(|wire| wire.operations().contains(&operation.as_str()))
+            };
+            text.push_str(&heading(&match contract.wire {
+                Some(_) => format!(
+                    "{}: spoken on a wire of its own; name its server in the answer to `open` (`proofmark guide wires`)",
+                    contract.id
+                ),
+                None => contract.id.clone(),
+            }));
+            let own = |operation: &&String| !hooked(operation) && !of_wire(operation);
+            for operation in contract.operations.iter().filter(own) {
                 text.push_str(&line(operation));
             }
             // A hook without operations is only named, in `hello`.

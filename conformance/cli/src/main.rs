@@ -2,12 +2,14 @@
 
 mod badge;
 mod bless;
+mod bridge;
 mod certify;
 mod choice;
 mod completions;
 mod doctor;
 mod drive;
 mod edit;
+mod envelope;
 mod exit;
 mod found;
 mod guide;
@@ -73,10 +75,13 @@ enum Command {
     Trace(trace::TraceArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
+    Envelope(envelope::EnvelopeArgs),
     Guide(guide::GuideArgs),
     Schema(schema::SchemaArgs),
     Selftest(selftest::SelftestArgs),
     Subject(subject::SubjectArgs),
+    #[command(hide = true)]
+    Bridge(bridge::BridgeArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -88,32 +93,37 @@ fn main() -> ExitCode {
         anstream::ColorChoice::Never.write_global();
     }
     let mut out = anstream::stdout().lock();
-    let outcome = match &arguments.command {
-        Command::Certify(args) => certify::certify(args, &mut out),
-        Command::Run(args) => run::run(args, &mut out),
-        Command::Verify(args) => verify::verify(args, &mut out),
-        Command::Merge(args) => merge::merge(args, &mut out),
-        Command::Replay(args) => replay::replay(args, &mut out),
-        Command::Badge(args) => badge::badge(args, &mut out),
-        Command::Keygen(args) => keygen::keygen(args, &mut out),
-        Command::List(args) => exit::to_the_end(list::list(args, &mut out)),
-        Command::Show(args) => exit::to_the_end(show::show(args, &mut out)),
-        Command::Lint(args) => lint::lint(args, &mut out),
-        Command::Steps(args) => exit::to_the_end(steps::steps(args, &mut out)),
-        Command::New(args) => new::new(args, &mut out),
-        Command::Bless(args) => bless::bless(args, &mut out),
-        Command::Trace(args) => trace::trace(args, &mut out),
-        Command::Completions(args) => exit::to_the_end(completions::completions(args, &mut out)),
-        Command::Man(args) => exit::to_the_end(man::man(args, &mut out)),
-        Command::Init(args) => init::init(args, &mut out),
-        Command::Doctor(args) => doctor::doctor(args, &mut out),
-        Command::Guide(args) => exit::to_the_end(guide::guide(args, &mut out)),
-        Command::Schema(args) => exit::to_the_end(schema::schema(args, &mut out)),
-        Command::Selftest(args) => selftest::selftest(args, &mut out),
+    let outcome = match arguments.command {
+        Command::Certify(args) => certify::certify(&args, &mut out),
+        Command::Run(args) => run::run(&args, &mut out),
+        Command::Verify(args) => verify::verify(&args, &mut out),
+        Command::Merge(args) => merge::merge(&args, &mut out),
+        Command::Replay(args) => replay::replay(&args, &mut out),
+        Command::Badge(args) => badge::badge(&args, &mut out),
+        Command::Keygen(args) => keygen::keygen(&args, &mut out),
+        Command::List(args) => exit::to_the_end(list::list(&args, &mut out)),
+        Command::Show(args) => exit::to_the_end(show::show(&args, &mut out)),
+        Command::Lint(args) => lint::lint(&args, &mut out),
+        Command::Steps(args) => exit::to_the_end(steps::steps(&args, &mut out)),
+        Command::New(args) => new::new(&args, &mut out),
+        Command::Bless(args) => bless::bless(&args, &mut out),
+        Command::Trace(args) => trace::trace(&args, &mut out),
+        Command::Completions(args) => exit::to_the_end(completions::completions(&args, &mut out)),
+        Command::Man(args) => exit::to_the_end(man::man(&args, &mut out)),
+        Command::Init(args) => init::init(&args, &mut out),
+        Command::Doctor(args) => doctor::doctor(&args, &mut out),
+        Command::Envelope(args) => envelope::envelope(&args, &mut out),
+        Command::Guide(args) => exit::to_the_end(guide::guide(&args, &mut out)),
+        Command::Schema(args) => exit::to_the_end(schema::schema(&args, &mut out)),
+        Command::Selftest(args) => selftest::selftest(&args, &mut out),
         // It owns stdout from here on.
         Command::Subject(args) => {
             drop(out);
-            return subject::subject(args);
+            return subject::subject(&args);
+        }
+        Command::Bridge(args) => {
+            drop(out);
+            return bridge::bridge(args);
         }
     };
     let outcome = outcome.and_then(|exit| exit::standing(exit, out.flush()));

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::bridge::OnWire;
+
 /// The file that is read when no subject is named.
 pub(crate) const NAME: &str = "proofmark.toml";
 
@@ -30,6 +32,11 @@ pub(crate) struct Subject {
     /// The adapter's program and its arguments. A program with a `/` in it is relative to `directory`.
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<String>>,
+    /// What a server without an adapter is called in reports; this file's folder if absent. Where an adapter drives other
+    /// contracts of the same subject, name, version and language are what its `hello` says.
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) language: Option<String>,
     /// Where it is started; relative to this file.
     pub(crate) directory: Option<PathBuf>,
     /// Variables that it gets beside those of the harness itself.
@@ -57,13 +64,17 @@ pub(crate) struct Subject {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Driven {
-    /// An adapter of this contract's own, in place of `subject.command`.
+    /// An adapter of this contract's own, in place of `subject.command`; or the server, where `wire` is not `adapter`.
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<String>>,
-    /// The wire that it is driven on.
+    /// What `command` is spoken to on.
     #[serde(default)]
-    #[expect(dead_code, reason = "there is one wire so far; reading it refuses any other")]
     pub(crate) wire: Wire,
+    /// Of a server on `http`: a path that is answered with 2xx once it serves; `/` if absent.
+    pub(crate) ready: Option<String>,
+    /// Of a server: test hooks that it has.
+    #[serde(default)]
+    pub(crate) hooks: Vec<String>,
 }
 
 /// What a contract is spoken to on.
@@ -73,6 +84,21 @@ pub(crate) enum Wire {
     /// The subject protocol, on the adapter's stdin and stdout.
     #[default]
     Adapter,
+    /// An MCP server on its stdin and stdout; no adapter is needed.
+    Mcp,
+    /// A server on loopback, whose command has `{port}` and, for its files, `{workspace}`; no adapter is needed.
+    Http,
+}
+
+impl Wire {
+    /// The wire of a server that has no adapter.
+    pub(crate) fn of_server(self) -> Option<OnWire> {
+        match self {
+            Self::Adapter => None,
+            Self::Mcp => Some(OnWire::Mcp),
+            Self::Http => Some(OnWire::Http),
+        }
+    }
 }
 
 /// Why a manifest cannot be used.
@@ -111,6 +137,28 @@ impl Manifest {
                 return Err(format!(
                     "`{key}` is empty; it is the program and its arguments, such as [\"node\", \"adapter.mjs\"]"
                 ));
+            }
+        }
+        for (id, driven) in &self.contract {
+            let key = format!("contract.\"{id}\"");
+            let words = driven.command.as_deref().unwrap_or_default();
+            match driven.wire.of_server() {
+                Some(_) if words.is_empty() => {
+                    return Err(format!(
+                        "`{key}.wire` names a wire, and `{key}.command` no server"
+                    ));
+                }
+                Some(OnWire::Http) if !words.iter().any(|word| word.contains("{port}")) => {
+                    return Err(format!(
+                        "`{key}.command` has no `{{port}}`, so the server would not know where to serve"
+                    ));
+                }
+                None if driven.ready.is_some() || !driven.hooks.is_empty() => {
+                    return Err(format!(
+                        "`{key}` has `ready` or `hooks`, which are a server's; give its `wire`, `mcp` or `http`"
+                    ));
+                }
+                _ => {}
             }
         }
         if commands.iter().all(|(_, command)| command.is_none()) {

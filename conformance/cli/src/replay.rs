@@ -96,7 +96,7 @@ fn again(
     results: &[&CaseResult],
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
-    let command = args.subject.command()?;
+    let command = args.subject.command(suite)?;
     let options =
         RunOptions { record: true, laws: record.laws, kill_orphans: true, ..RunOptions::default() };
     let cases = results.iter().filter_map(|result| suite.case(&result.case)).collect();

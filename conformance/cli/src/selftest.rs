@@ -33,6 +33,9 @@ pub(crate) struct SelftestArgs {
     /// Other orders, other numbers of workers, shards: the report must be the same to the byte.
     #[arg(long)]
     determinism: bool,
+    /// Only this contract: its cases, and the saboteurs of its promises. May be given several times.
+    #[arg(long, value_name = "ID")]
+    contract: Vec<String>,
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
     #[command(flatten)]
@@ -59,12 +62,12 @@ type Part = fn(&Bench<'_>) -> Result<Found, Failed>;
 
 /// Writes what was found to `out`. Holds when nothing was fooled.
 pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let suite = args.suite.load()?;
+    let suite = args.suite.load()?.only(&args.contract)?;
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
     let bench = Bench {
         suite: &suite,
-        command: args.subject.command()?,
+        command: args.subject.command(&suite)?,
         // Saboteurs and broken subjects are the reference's own.
         of_reference: args.subject.is_reference() && args.suite.suite.is_none(),
         of_author: args.suite.suite.is_some(),
@@ -205,7 +208,8 @@ impl Bench<'_> {
         let mut subjects = vec![Subject { command: self.command.clone(), ways, must_fail: false }];
         if self.of_reference {
             // A report of passes alone would prove little.
-            subjects.extend(determinism::FAILING.iter().map(|name| Subject {
+            let failing = determinism::failing(self.suite);
+            subjects.extend(failing.map(|name| Subject {
                 command: self.options.adversary(name),
                 ways: determinism::FEW_WAYS,
                 must_fail: true,

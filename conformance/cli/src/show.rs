@@ -52,6 +52,9 @@ fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Res
     writeln!(out, "{}  {}", styled(STRONG, &contract.id), contract.title)?;
     field(out, "text", &contract.text)?;
     field(out, "ledger", &contract.at)?;
+    if let Some(wire) = contract.wire {
+        field(out, "wire", wire)?;
+    }
     for operation in &contract.operations {
         field(out, "operation", operation)?;
     }
@@ -195,7 +198,8 @@ fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
     for (index, outcome) in call.expect.iter().enumerate() {
         writeln!(out, "    {}{}", if index == 0 { "" } else { "or " }, outcome.to_value())?;
     }
-    for (word, list) in [("asks", &call.asks), ("streams", &call.streams)] {
+    let asks = call.asks.as_ref().map(|asks| ("asks", asks));
+    for (word, list) in asks.into_iter().chain([("streams", &call.streams)]) {
         match list.source.as_array() {
             Some(items) => {
                 items.iter().try_for_each(|item| writeln!(out, "    {word} {item}"))?;

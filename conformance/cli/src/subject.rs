@@ -18,11 +18,16 @@ pub(crate) struct SubjectArgs {
     claim: Vec<String>,
     #[arg(long, hide = true, value_name = "HOOK", requires = "adversary")]
     hook: Vec<String>,
+    /// Be the MCP server that the subject names, at this time.
+    #[arg(long, hide = true, value_name = "TIME")]
+    mcp: Option<String>,
 }
 
 pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
-    let served = match &args.adversary {
-        Some(name) => {
+    let served = match (&args.adversary, &args.mcp) {
+        (None, Some(now)) => proofmark_reference::serve_mcp(now, |server| server),
+        (Some(name), Some(now)) => proofmark_adversaries::serve_mcp(name, now),
+        (Some(name), None) => {
             let claims = if args.claim.is_empty() && args.hook.is_empty() {
                 Claims::default()
             } else {
@@ -30,7 +35,7 @@ pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
             };
             proofmark_adversaries::serve(name, &claims)
         }
-        None => proofmark_reference::serve_stdio(),
+        (None, None) => proofmark_reference::serve_stdio(),
     };
     match served {
         Ok(()) => Exit::Holds.into(),

@@ -24,7 +24,7 @@ fn undetermined(args: &[&str], told: &str) {
 fn the_reference_is_certified() {
     let said = proofmark(&["certify", "reference"]);
     assert_eq!(said.code, Some(0), "{}", said.out);
-    for contract in ["sage.chronicle", "sage.errors", "sage.llm", "sage.tools", "sage.utils"] {
+    for contract in proofmark(&["list", "contracts"]).out.lines() {
         assert!(said.out.contains(&format!("{contract}  certified")), "{}", said.out);
     }
     for id in proofmark(&["list", "requirements"]).out.lines() {
@@ -155,11 +155,12 @@ fn the_verdicts_are_the_same_however_they_are_reached() {
 
 #[test]
 fn lists_are_names_and_nothing_else() {
-    let contracts = "sage.chronicle\nsage.errors\nsage.llm\nsage.tools\nsage.utils\n";
+    let contracts = "common\nruns\nsage.chronicle\nsage.errors\nsage.llm\nsage.tools\nsage.utils\n";
     assert_eq!(proofmark(&["list", "contracts"]).out, contracts);
     let cases = proofmark(&["list", "cases"]).out;
     assert!(
-        cases.lines().count() > 500 && cases.lines().all(|line| line.starts_with("sage.")),
+        cases.lines().count() > 500
+            && cases.lines().all(|line| contracts.contains(line.split('/').next().unwrap())),
         "{cases}"
     );
 }
@@ -288,7 +289,15 @@ fn the_reference_speaks_the_protocol_by_hand() {
         (&answer["id"], &answer["result"]["contracts"]),
         (
             &json!("mine"),
-            &json!(["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"])
+            &json!([
+                "sage.utils",
+                "sage.errors",
+                "sage.chronicle",
+                "sage.tools",
+                "sage.llm",
+                "common",
+                "runs"
+            ])
         )
     );
     assert_eq!(output.status.code(), Some(0));

@@ -55,7 +55,7 @@ impl Examined {
 fn the_reference_has_a_sound_adapter() {
     let examined = examine(&[PROOFMARK, "subject"]);
     assert_eq!((examined.unsound(), examined.code), (vec![], Some(0)));
-    assert_eq!(examined.findings.len(), 16);
+    assert_eq!(examined.findings.len(), 18);
     assert!(examined.findings.iter().all(|finding| finding["state"] == "sound"));
 }
 
@@ -86,8 +86,8 @@ fn a_fault_is_found(#[case] adversary: &str, #[case] checks: &[&str]) {
 fn a_crash_on_a_call_spares_what_calls_nothing() {
     let command = [PROOFMARK, "subject", "--adversary", "exits-on-call"];
     let examined = examine(&command);
-    // It also takes any protocol for its own.
-    assert_eq!(examined.unsound(), ["unknown members", "other version"]);
+    // It also takes any protocol for its own, and names no server.
+    assert_eq!(examined.unsound(), ["unknown members", "wire mcp", "wire http", "other version"]);
     let spoilt = examined.checks("spoilt");
     assert!(spoilt.contains(&"framing") && spoilt.contains(&"large messages"), "{spoilt:?}");
     for check in ["hello", "introduction", "shutdown", "end of input"] {
@@ -95,7 +95,7 @@ fn a_crash_on_a_call_spares_what_calls_nothing() {
     }
     let human = shown(&command);
     let count = format!("{} more ", spoilt.len());
-    assert!(human.contains(&count) && human.contains("\n2 thing(s) to change"), "{human}");
+    assert!(human.contains(&count) && human.contains("\n4 thing(s) to change"), "{human}");
     assert_eq!(human.matches("before it answered `call`").count(), 1, "{human}");
 }
 
@@ -402,6 +402,6 @@ fn several_commands_are_one_document() {
     assert_eq!(output.status.code(), Some(1));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let count = |at: usize| report[at]["findings"].as_array().map(Vec::len);
-    assert_eq!((count(0), count(1), count(2)), (Some(16), Some(1), None));
+    assert_eq!((count(0), count(1), count(2)), (Some(18), Some(1), None));
     assert_eq!(report[1]["subject"], "true");
 }

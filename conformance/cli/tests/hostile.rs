@@ -119,6 +119,27 @@ fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
     run.leaves_nothing();
 }
 
+/// A server is heard as far as it can be believed, and not for ever.
+#[rstest]
+#[case("serves-objects", "difference")]
+#[case("serves-and-hangs-up", "bad-answer")]
+#[case("serves-garbage", "bad-answer")]
+#[case("serves-elsewhere", "bad-answer")]
+#[case("serves-on-a-closed-port", "bad-answer")]
+#[case("serves-without-end", "bad-answer")]
+#[case("serves-half-an-answer", "no-answer")]
+#[case("serves-silence", "no-answer")]
+#[case("floods-its-consumers", "bad-answer")]
+#[case("sends-100-megabytes", "bad-answer")]
+fn a_server_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
+    let run = run(
+        &["run", "--case", "runs/stream/tells-what-happens", "--timeout", "3000"],
+        &[PROOFMARK, "subject", "--adversary", adversary],
+    );
+    assert_eq!((run.reasons(), run.code), (vec![reason], Some(1)), "{}", run.stderr);
+    run.leaves_nothing();
+}
+
 #[rstest]
 #[case("never-answers")]
 #[case("never-greets")]
@@ -149,6 +170,54 @@ fn silence_is_told_and_not_waited_for_for_ever(#[case] adversary: &str) {
 fn what_goes_on_after_the_end_is_told_and_ended(#[case] adversary: &str, #[case] fault: &str) {
     let run = against(adversary);
     assert_eq!((run.faults(), run.code), (vec![fault], Some(1)));
+    run.leaves_nothing();
+}
+
+/// As [`against`], with a contract that is spoken by a server.
+fn against_server_of(adversary: &str) -> Run {
+    run(
+        &["run", "--case", "common/plan-ids/plan-with-*"],
+        &[PROOFMARK, "subject", "--adversary", adversary],
+    )
+}
+
+#[rstest]
+#[case("mcp-ends", "exited")]
+#[case("mcp-prints-garbage", "garbage")]
+#[case("mcp-half-a-line", "half-a-line")]
+#[case("mcp-floods", "line-too-long")]
+#[case("mcp-answers-twice", "answered-twice")]
+#[case("mcp-has-no-tools", "bad-answer")]
+#[case("mcp-says-it-in-words", "bad-answer")]
+#[case("names-no-wire", "bad-answer")]
+#[case("names-no-program", "bad-answer")]
+#[case("mcp-accepts", "difference")]
+fn each_server_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
+    let run = against_server_of(adversary);
+    assert_eq!((run.reasons(), run.code), (vec![reason], Some(1)), "{}", run.stderr);
+    run.leaves_nothing();
+}
+
+#[rstest]
+#[case("mcp-ignores-the-end", "ignored-shutdown")]
+#[case("mcp-leaves-a-child", "left-processes")]
+#[case("mcp-leaves-a-daemon", "left-processes")]
+fn a_server_that_goes_on_after_the_end_is_told_and_ended(
+    #[case] adversary: &str,
+    #[case] fault: &str,
+) {
+    let run = against_server_of(adversary);
+    assert_eq!((run.faults(), run.code), (vec![fault], Some(1)), "{}", run.stderr);
+    run.leaves_nothing();
+}
+
+#[test]
+fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
+    let run = run(
+        &["run", "--case", "common/plan-ids/of-a-plan", "--timeout", "1000"],
+        &[PROOFMARK, "subject", "--adversary", "mcp-falls-silent"],
+    );
+    assert_eq!((run.reasons(), run.code), (vec!["no-answer"], Some(1)), "{}", run.stderr);
     run.leaves_nothing();
 }
 

@@ -106,9 +106,13 @@ fn the_wire_carries_everything(#[case] program: &str, #[case] adapter: &str) {
 }
 
 #[rstest]
-#[case("node", "typescript/dist/adapter.js")]
-#[case("python3", "python/example/adapter.py")]
-fn the_worked_example_is_certified(#[case] program: &str, #[case] adapter: &str) {
+#[case("node", "typescript/dist/adapter.js", "runs")]
+#[case("python3", "python/example/adapter.py", "common")]
+fn the_worked_example_is_certified(
+    #[case] program: &str,
+    #[case] adapter: &str,
+    #[case] server: &str,
+) {
     let built = kits().join(adapter).exists();
     if !is_there(program) || !needed(built, &format!("{adapter} is not built: `cargo xtask kits`"))
     {
@@ -118,9 +122,14 @@ fn the_worked_example_is_certified(#[case] program: &str, #[case] adapter: &str)
     let args =
         ["certify", "--timeout", "60000", "--jobs", "1", "--window", "16", "--", program, adapter];
     let told = holds(&proofmark(&kits(), &args));
-    assert!(
-        told.contains("certified: sage.chronicle, sage.errors, sage.llm, sage.tools, sage.utils"),
-        "{told}"
+    let certified = format!(
+        "certified: {server}, sage.chronicle, sage.errors, sage.llm, sage.tools, sage.utils"
     );
-    assert!(told.contains(" 0 failed, 0 not exercised"), "{told}");
+    assert!(told.contains(&certified), "{told}");
+    assert!(told.contains(" 0 failed, "), "{told}");
+    assert_eq!(
+        told.matches("not exercised: ").count(),
+        1,
+        "the other server is not claimed: {told}"
+    );
 }

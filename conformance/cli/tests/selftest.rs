@@ -29,7 +29,7 @@ fn a_mark_is_noticed_and_what_needs_a_hook_is_not_given_without() {
     let reports =
         nulls::check_these(&suite, &[adversary("has-no-hooks")], EXCEPTIONS, &options()).unwrap();
     let report = &reports[0];
-    assert_eq!(report.certified, ["sage.errors", "sage.llm", "sage.tools", "sage.utils"]);
+    assert_eq!(report.certified, ["common", "sage.errors", "sage.llm", "sage.tools", "sage.utils"]);
     assert!(report.holds.contains(&"UTILS-001".to_owned()));
     assert_eq!(report.problems.len(), report.certified.len() + report.holds.len());
     let hooked: Vec<&str> = suite
@@ -143,4 +143,44 @@ fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
             ("accepts-without-hooks", ping),
         ]
     );
+}
+
+/// The mutants are of a server's answers, so its command must not be taken for an adapter's.
+#[test]
+fn a_server_without_an_adapter_stands_in_for_the_reference() {
+    let folder = TempDir::new().unwrap();
+    let contract = folder.path().join("fixtures/common");
+    fs::create_dir_all(&contract).unwrap();
+    let ledger = r#"
+        contract = "common"
+        title = "Workspaces"
+        text = "common.md"
+        prefix = "COMMON"
+        workspace = false
+        wire = "mcp"
+        operations = []
+
+        [[requirement]]
+        id = "COMMON-003"
+        level = "must"
+        basis = "contract"
+        sentence = "On success, error is null."
+        source = "Response envelope"
+    "#;
+    let cases = r#"{
+        "contract": "common", "topic": "made", "cases": [
+            { "id": "made/no-error", "why": "It is made.", "shows": ["COMMON-003"], "origin": "contract",
+              "steps": [{ "call": "mcp.tool",
+                  "args": { "name": "workspaces_create", "arguments": { "workspace": "<case>" } },
+                  "returns": { "$open": { "success": true, "error": null } } }] }
+        ]
+    }"#;
+    fs::write(contract.join("requirements.toml"), ledger).unwrap();
+    fs::write(contract.join("made.json"), cases).unwrap();
+    let server = ["--wire", "mcp", "--", PROOFMARK, "subject", "--mcp", "2024-01-01T00:00:00Z"];
+    let mut program = assert_cmd::Command::new(PROOFMARK);
+    program.args(["selftest", "--mutants", "--suite"]).arg(folder.path()).args(server);
+    let told = String::from_utf8(program.output().unwrap().stdout).unwrap();
+    assert!(told.contains("common: 1 cases"), "{told}");
+    assert!(told.contains("nothing was fooled"), "{told}");
 }

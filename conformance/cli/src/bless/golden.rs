@@ -102,7 +102,7 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
         let value = answer.asks.iter().map(ask).collect();
         found.push(Expectation::List { name: "asks", value });
     }
-    let unasked = CallStep { asks: Pattern::empty_list(), hides: Vec::new(), ..call.clone() };
+    let unasked = CallStep { asks: Some(Pattern::empty_list()), hides: Vec::new(), ..call.clone() };
     if differs(unasked, Answered { asks: Vec::new(), ..answer.clone() }) {
         let value = answer.events.iter().cloned().map(literal).collect();
         found.push(Expectation::List { name: "streams", value });
@@ -119,7 +119,7 @@ fn differing(
 ) -> Result<Option<Outcome>, String> {
     let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter broke: {fault}"))?;
     let free = CallStep {
-        asks: Pattern::empty_list(),
+        asks: Some(Pattern::empty_list()),
         streams: Pattern::empty_list(),
         hides: Vec::new(),
         ..call.clone()
