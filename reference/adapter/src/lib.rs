@@ -8,21 +8,24 @@ mod call;
 mod chronicle;
 mod errors;
 mod llm;
+mod runs;
 mod session;
 mod tools;
 mod utils;
+mod wires;
 
 use std::io;
 
 use proofmark_protocol::Adapter;
 
 pub use session::Session;
+pub use wires::{MCP_FLAG, mcp_wire, serve_mcp, under_rules};
 
 /// The adapter of the whole reference.
 pub fn adapter() -> Adapter<Session> {
     let adapter = Adapter::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", Session::new);
     let adapter = chronicle::operations(errors::operations(utils::operations(adapter)));
-    llm::operations(tools::operations(adapter))
+    wires::operations(llm::operations(tools::operations(adapter)))
 }
 
 /// Serves the reference on this process's stdin and stdout.

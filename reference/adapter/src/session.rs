@@ -9,6 +9,7 @@ use proofmark_protocol::{Failure, Open};
 use sage_chronicle::{Chronicle, LockGuard, Options};
 use sage_llm::Llm;
 use sage_tools::{Registry, Workspace};
+use tokio::sync::oneshot;
 
 use crate::tools::HarnessGraph;
 
@@ -24,6 +25,8 @@ pub struct Session {
     pub(crate) llm: Llm,
     workspace: Option<Arc<Workspace>>,
     registry: Mutex<Registry>,
+    /// Ends the session's server when it is dropped.
+    serving: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Session {
@@ -42,6 +45,7 @@ impl Session {
             llm: Llm::new(),
             workspace: workspace.transpose().map_err(|fault| fault.to_string())?.map(Arc::new),
             registry: Mutex::new(STANDARD.clone()),
+            serving: Mutex::default(),
         })
     }
 
@@ -57,6 +61,11 @@ impl Session {
     /// Locks that the test hook holds, by path; dropped with the session.
     pub(crate) fn held(&self) -> MutexGuard<'_, BTreeMap<String, LockGuard>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session's server serves until this is dropped with the session.
+    pub(crate) fn keep_serving(&self, serving: oneshot::Sender<()>) {
+        *self.serving.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving);
     }
 
     pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, Failure> {
