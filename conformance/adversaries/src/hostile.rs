@@ -71,6 +71,15 @@ pub(crate) enum Then {
 /// Serves lines with well-mannered `hello`, `open`, `close` and `shutdown`; `on_call` does the harm.
 pub(crate) fn serve(
     claims: &Claims,
+    on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
+) -> io::Result<()> {
+    serve_with(claims, &Value::Null, on_call)
+}
+
+/// As [`serve`], with this answer to `open`, where a wire may be named.
+pub(crate) fn serve_with(
+    claims: &Claims,
+    opened: &Value,
     mut on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
 ) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -83,6 +92,7 @@ pub(crate) fn serve(
         match method.as_str() {
             "hello" => push_result(&mut answer, &id, &greeting(claims, PROTOCOL)),
             "call" => then = on_call(&id, &params, &mut answer)?,
+            "open" => push_result(&mut answer, &id, opened),
             _ => push_result(&mut answer, &id, &Value::Null),
         }
         out.write_all(&answer)?;
@@ -203,13 +213,19 @@ fn leaves_a_daemon(claims: &Claims) -> io::Result<()> {
     leave(claims, "daemon")
 }
 
-fn leave(claims: &Claims, child: &str) -> io::Result<()> {
+/// Starts an adversary that outlives its parent.
+pub(crate) fn leave_behind(child: &str) -> io::Result<()> {
     Command::new(std::env::current_exe()?)
         .args(["subject", "--adversary", child])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
+    Ok(())
+}
+
+fn leave(claims: &Claims, child: &str) -> io::Result<()> {
+    leave_behind(child)?;
     serve(claims, |id, _, answer| {
         push_result(answer, id, &json!({ "value": null }));
         Ok(Then::GoOn)
@@ -315,8 +331,10 @@ fn value_and_error(claims: &Claims) -> io::Result<()> {
 }
 
 pub(crate) fn implements_nothing(claims: &Claims) -> io::Result<()> {
-    serve(claims, |id, _, answer| {
-        push_error(answer, Some(id), &RpcError::new(RpcError::NOT_IMPLEMENTED, "not implemented"));
-        Ok(Then::GoOn)
-    })
+    serve(claims, not_implemented)
+}
+
+pub(crate) fn not_implemented(id: &Id, _: &Value, answer: &mut Vec<u8>) -> io::Result<Then> {
+    push_error(answer, Some(id), &RpcError::new(RpcError::NOT_IMPLEMENTED, "not implemented"));
+    Ok(Then::GoOn)
 }

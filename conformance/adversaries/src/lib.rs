@@ -6,10 +6,13 @@
 mod flaky;
 mod hostile;
 mod null;
+mod null_http;
+mod null_mcp;
 mod saboteur;
 
 use std::io;
 
+use agent_common::Server;
 use proofmark_protocol::Adapter;
 use proofmark_reference::Session;
 
@@ -38,6 +41,10 @@ pub enum Kind {
 enum Act {
     Serve(fn(&Claims) -> io::Result<()>),
     Bend(fn(Adapter<Session>) -> Adapter<Session>),
+    /// The MCP server that it names is the bent one; the adapter is the reference's.
+    BendServer(fn(Server) -> Server),
+    /// An adapter that names an MCP server, and that server: neither is the reference's.
+    ServeBoth(fn(&Claims) -> io::Result<()>, fn() -> io::Result<()>),
 }
 
 /// What an adversary says that it implements. Saboteurs are the reference, and claim what it claims.
@@ -82,6 +89,30 @@ impl Adversary {
         Self { name, about, kind: Kind::Saboteur { breaks }, slow: false, act: Act::Bend(bend) }
     }
 
+    /// The reference's MCP server with one promise broken.
+    const fn server(
+        name: &'static str,
+        about: &'static str,
+        breaks: &'static [&'static str],
+        bend: fn(Server) -> Server,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            kind: Kind::Saboteur { breaks },
+            slow: false,
+            act: Act::BendServer(bend),
+        }
+    }
+
+    /// The same, with an MCP server of its own.
+    const fn and_server(mut self, server: fn() -> io::Result<()>) -> Self {
+        if let Act::Serve(adapter) = self.act {
+            self.act = Act::ServeBoth(adapter, server);
+        }
+        self
+    }
+
     const fn slow(mut self) -> Self {
         self.slow = true;
         self
@@ -90,8 +121,19 @@ impl Adversary {
     /// Is this adversary on stdin and stdout, for as long as it likes.
     pub fn serve(&self, claims: &Claims) -> io::Result<()> {
         match self.act {
-            Act::Serve(serve) => serve(claims),
+            Act::Serve(serve) | Act::ServeBoth(serve, _) => serve(claims),
             Act::Bend(bend) => proofmark_reference::serve(bend(proofmark_reference::adapter())),
+            Act::BendServer(_) => proofmark_reference::serve_stdio(),
+        }
+    }
+
+    /// Is the MCP server that this adversary names.
+    fn serve_mcp(&self, now: &str) -> io::Result<()> {
+        match self.act {
+            Act::BendServer(bend) => proofmark_reference::serve_mcp(now, bend),
+            Act::ServeBoth(_, server) => server(),
+            // The rest bend other contracts, and leave this one alone.
+            Act::Serve(_) | Act::Bend(_) => proofmark_reference::serve_mcp(now, |server| server),
         }
     }
 }
@@ -99,7 +141,8 @@ impl Adversary {
 /// All of them, hostile ones first.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
     let saboteurs = saboteur::THEMES.iter().flat_map(|theme| theme.iter());
-    hostile::ALL.iter().chain(flaky::ALL).chain(null::ALL).chain(saboteurs)
+    let nulls = null::ALL.iter().chain(null_mcp::ALL).chain(null_http::ALL);
+    hostile::ALL.iter().chain(flaky::ALL).chain(nulls).chain(saboteurs)
 }
 
 /// Those that do nothing right.
@@ -122,16 +165,20 @@ pub fn find(name: &str) -> Option<&'static Adversary> {
 
 /// Is the adversary of that name on stdin and stdout, for as long as it likes.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
-    match find(name) {
-        Some(adversary) => adversary.serve(claims),
-        None => {
-            let known: Vec<&str> = all().map(|adversary| adversary.name).collect();
-            Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("no adversary `{name}`; there are {}", known.join(", ")),
-            ))
-        }
-    }
+    known(name)?.serve(claims)
+}
+
+/// Is the MCP server of the adversary of that name, on stdin and stdout.
+pub fn serve_mcp(name: &str, now: &str) -> io::Result<()> {
+    known(name)?.serve_mcp(now)
+}
+
+fn known(name: &str) -> io::Result<&'static Adversary> {
+    find(name).ok_or_else(|| {
+        let known: Vec<&str> = all().map(|adversary| adversary.name).collect();
+        let told = format!("no adversary `{name}`; there are {}", known.join(", "));
+        io::Error::new(io::ErrorKind::InvalidInput, told)
+    })
 }
 
 #[cfg(test)]

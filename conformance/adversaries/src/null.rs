@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use proofmark_protocol::message::{push_notification, push_result};
 use proofmark_protocol::{Adapter, Failure, Incoming, PROTOCOL};
-use proofmark_reference::Session;
+use proofmark_reference::{Session, mcp_wire};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use crate::hostile::{Then, greeting, implements_nothing, serve};
-use crate::{Adversary, Claims};
+use crate::{Adversary, Claims, null_mcp};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("accepts-with-null", "answers every call with null", |claims| {
@@ -111,8 +111,10 @@ pub(crate) const ALL: &[Adversary] = &[
             Ok(Then::GoOn)
         })
     }),
-    Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps),
-    Adversary::null("lags-behind", "answers every call with the session's answer before", lags),
+    Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps)
+        .and_server(null_mcp::swaps),
+    Adversary::null("lags-behind", "answers every call with the session's answer before", lags)
+        .and_server(null_mcp::lags),
     Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {
         implements_nothing(&hookless(claims))
     }),
@@ -286,7 +288,8 @@ fn becomes(program: &str) -> io::Result<()> {
     Err(Command::new(program).exec())
 }
 
-/// The reference with `wrong` around every operation. What it does not have it claims all the same.
+/// The reference with `wrong` around every operation. What it does not have it claims all the same. Of its wires it
+/// names none but an MCP server that is as wrong: the reference's own servers are right.
 fn misdirected<F>(
     claims: &Claims,
     wrong: impl Fn(String, Result<Value, Failure>) -> F + Copy + Send + Sync + 'static,
@@ -294,7 +297,8 @@ fn misdirected<F>(
 where
     F: Future<Output = Result<Value, Failure>> + Send + 'static,
 {
-    let mut adapter: Adapter<Session> = proofmark_reference::adapter();
+    let mut adapter: Adapter<Session> =
+        proofmark_reference::adapter().on_open(async |_, _| mcp_wire(null_mcp::NOW));
     let known = Claims::default().contracts;
     for contract in claims.contracts.iter().filter(|contract| !known.contains(contract)) {
         adapter = adapter.claims(contract);

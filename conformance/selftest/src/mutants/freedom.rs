@@ -63,7 +63,10 @@ fn of_value(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static 
 }
 
 fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str> {
-    of_value(&call.asks, &asked(asks), &asked(others))
+    match &call.asks {
+        Some(pattern) => of_value(pattern, &asked(asks), &asked(others)),
+        None => Some("asks"),
+    }
 }
 
 fn of_events(call: &CallStep, events: &[Value], others: &[Value]) -> Option<&'static str> {

@@ -1,0 +1,56 @@
+//! What saboteurs of the contract `common` are made of.
+
+use serde_json::{Map, Value, json};
+
+pub(super) fn succeeded(answer: &Value) -> bool {
+    answer["success"] == true
+}
+
+pub(super) fn failed_with(answer: &Value, code: &str) -> bool {
+    answer["error"]["code"] == code
+}
+
+/// The arguments without these members.
+pub(super) fn without(args: &Value, names: &[&str]) -> Value {
+    let members = args.as_object().into_iter().flatten();
+    let left = members.filter(|(name, _)| !names.contains(&name.as_str()));
+    Value::Object(left.map(|(name, value)| (name.clone(), value.clone())).collect())
+}
+
+/// The arguments with a member set.
+pub(super) fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
+    let mut members = args.as_object().cloned().unwrap_or_default();
+    members.insert(name.to_owned(), value.into());
+    Value::Object(members)
+}
+
+/// The arguments with only these members.
+pub(super) fn only(args: &Value, names: &[&str]) -> Value {
+    let named = names.iter().filter_map(|name| Some(((*name).to_owned(), args.get(name)?.clone())));
+    Value::Object(named.collect::<Map<_, _>>())
+}
+
+/// The items of a list, of the conflicts of a merge, or none.
+pub(super) fn items_mut<'a>(answer: &'a mut Value, name: &str) -> &'a mut [Value] {
+    let items = answer.pointer_mut(&format!("/result/{name}"));
+    items.and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+}
+
+/// Changes every text of a value, wherever it stands.
+pub(super) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(other) = change(text) {
+                *text = other;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(members) => members.values_mut().for_each(|item| each_text(item, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A list that shows these items, of which none is left out.
+pub(super) fn show_all(answer: &mut Value, items: Vec<Value>) {
+    answer["result"] = json!({ "total": items.len(), "items": items, "truncated": false });
+}
