@@ -39,6 +39,14 @@ export class NotScriptedError extends AdapterError {
   }
 }
 
+/** There is nobody left to ask: the session is closed, or the harness has gone. No collaborator has failed. */
+export class SessionClosedError extends AdapterError {
+  constructor(message) {
+    super(message);
+    this.name = "SessionClosedError";
+  }
+}
+
 /**
  * Whether a thrown value is a contract's error: a ContractError, or anything with a string `code` and `message` that is
  * not Node's own. A missing file must not pass for a legal `ENOENT`, nor a wrong call of Node's API for `ERR_…`.

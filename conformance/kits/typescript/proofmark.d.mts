@@ -32,8 +32,9 @@ export interface Random {
 
 export interface Fake {
   /**
-   * Asks the harness and waits. Rejects with a ContractError if the collaborator fails, with a NotScriptedError if
-   * the session has no such collaborator.
+   * Asks the harness and waits; inside a call or outside of any, as long as the session is open. Rejects with a ContractError if
+   * the collaborator fails, with a NotScriptedError if the session has no such collaborator, and with a SessionClosedError if the
+   * session closes first.
    */
   call<T = any>(method: string, args?: Record<string, unknown>): Promise<T>;
 }
@@ -66,10 +67,36 @@ export interface Adapter {
   readonly options?: Readonly<Record<string, unknown>>;
   /** Handlers by name; or a function that loads them, for an implementation that prints while it is loaded. */
   readonly operations: Operations | (() => Operations | Promise<Operations>);
-  /** Called for each session before its first call. */
+  /**
+   * Called for each session before its first call. If a contract has a wire of its own, return `{ wire }` for the session
+   * (see `Opened`), and stop serving in `session.onClose`; anything else that is returned is not sent.
+   */
   readonly open?: (session: Session) => unknown;
   /** Decides in place of the kit's `isContractError`. */
   readonly isContractError?: (error: unknown) => boolean;
+}
+
+/** What `open` returns where the session is spoken to on a server's own wire: one of the two, or both. */
+export interface Opened {
+  readonly wire: { readonly mcp: McpWire; readonly http?: HttpWire } | { readonly mcp?: McpWire; readonly http: HttpWire };
+}
+
+/** An MCP server that the harness starts. */
+export interface McpWire {
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** An absolute path. */
+  readonly directory?: string;
+}
+
+/** A server that the adapter has started, on loopback. */
+export interface HttpWire {
+  /** For example `http://127.0.0.1:43117`. */
+  readonly base: string;
+  /** Where the WebSocket of a run is; `/ws?runId={runId}&after={after}` if absent. */
+  readonly stream?: string;
+  /** Where the event log of a run is, in the workspace; `runs/{runId}/events.jsonl` if absent. */
+  readonly log?: string;
 }
 
 /**
@@ -98,6 +125,11 @@ export class AdapterError extends Error {
 
 /** The case provides no such fake, or no further number on that tape. */
 export class NotScriptedError extends AdapterError {
+  constructor(message: string);
+}
+
+/** There is nobody left to ask: the session is closed, or the harness has gone. No collaborator has failed. */
+export class SessionClosedError extends AdapterError {
   constructor(message: string);
 }
 

@@ -6,6 +6,7 @@ import {
   AdapterError,
   ContractError,
   NotScriptedError,
+  SessionClosedError,
   describe,
   flattenError,
   isContractError,
@@ -13,7 +14,7 @@ import {
 } from "./proofmark-errors.mjs";
 import { LINE_LIMIT, Wire, atMost, claimStdout, lineSplitter } from "./proofmark-wire.mjs";
 
-export { AdapterError, ContractError, NotScriptedError, flattenError, isContractError };
+export { AdapterError, ContractError, NotScriptedError, SessionClosedError, flattenError, isContractError };
 
 /** @typedef {import("./proofmark.d.mts").Session} OpenSession */
 
@@ -148,7 +149,7 @@ class Subject {
 
   /** The harness has closed stdin: answer what can still be answered, tidy up and go. */
   async end() {
-    for (const { reject } of this.#asked.values()) reject(new AdapterError("the harness has gone"));
+    for (const { reject } of this.#asked.values()) reject(new SessionClosedError("the harness has gone"));
     await this.#callsSettled();
     await this.#leave();
   }
@@ -215,19 +216,20 @@ class Subject {
     const session = new Session(params, (...request) => this.#ask(...request));
     this.#sessions.set(session.id, session);
     try {
-      await this.#adapter.open?.(session);
+      return openAnswer(await this.#adapter.open?.(session));
     } catch (error) {
       this.#sessions.delete(session.id);
+      // What it had started before it failed, a listener perhaps, must not outlive it. The first error says more.
+      await session.dispose().catch(() => {});
       throw error;
     }
-    return {};
   }
 
   async #close(params) {
     const session = this.#session(params);
     this.#sessions.delete(session.id);
     for (const asked of this.#asked.values()) {
-      if (asked.session === session.id) asked.reject(new AdapterError("the session was closed"));
+      if (asked.session === session.id) asked.reject(new SessionClosedError("the session was closed"));
     }
     await session.dispose();
     return null;
@@ -267,7 +269,7 @@ class Subject {
   }
 
   async #ask(session, fake, method, args) {
-    if (!this.#sessions.has(session)) throw new AdapterError("the session was closed");
+    if (!this.#sessions.has(session)) throw new SessionClosedError("the session was closed");
     const id = ++this.#lastId;
     const answer = new Promise((resolve, reject) => this.#asked.set(id, { session, resolve, reject }));
     try {
@@ -308,6 +310,15 @@ async function settle(result, event) {
       throw error;
     }
   }
+}
+
+/** Only the wire is told. An author may return anything else, such as the map that a `set` gives back. */
+function openAnswer(opened) {
+  if (!isRecord(opened) || opened.wire === undefined) return {};
+  const { wire } = opened;
+  const isWire = isRecord(wire) && ["mcp", "http"].some((kind) => isRecord(wire[kind]));
+  if (!isWire) throw new AdapterError("`wire` must have `mcp` or `http`, an object each");
+  return { wire };
 }
 
 function scriptedClock({ start, stepMs }) {

@@ -1,4 +1,4 @@
-"""The worked example: `sage`, a library that knows nothing of Proofmark, behind the kit."""
+"""The worked example behind the kit: `sage`, a library, and `common`, a server. Neither knows anything of Proofmark."""
 
 from __future__ import annotations
 
@@ -29,10 +29,19 @@ def as_contract_error(error: BaseException) -> ContractError | None:
 adapter = Adapter(
     name="sage-python",
     version="0.1.0",
-    contracts=["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
+    contracts=["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm", "common"],
     hooks=["chronicle.lock", "llm.registry", "llm.cache"],
     translate_error=as_contract_error,
 )
+
+
+COMMON_SERVER = Path(__file__).resolve().parent / "common_server.py"
+
+
+@adapter.on_open
+async def name_server(session: Session) -> dict[str, Any]:
+    """Which contract the session is for is not said; those that have no wire do not look at this."""
+    return {"wire": {"mcp": {"command": [sys.executable, str(COMMON_SERVER)]}}}
 
 
 @adapter.operation("utils.canonicalJSONStringify")

@@ -3,7 +3,7 @@
 Vendor this folder beside your adapter. It needs Python 3.11 and nothing else.
 """
 
-from .adapter import Adapter, Handler, Result
+from .adapter import Adapter, Handler, OpenHandler, Result
 from .collaborators import Graph, LlmProvider, ProviderStream, ScriptedTool, SecretProvider
 from .errors import (
     ContractError,
@@ -24,6 +24,7 @@ __all__ = [
     "Graph",
     "Handler",
     "LlmProvider",
+    "OpenHandler",
     "ProtocolError",
     "ProviderStream",
     "Random",

@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any, NoReturn, TypeVar
 
@@ -20,10 +20,10 @@ from .errors import (
     NOT_IMPLEMENTED,
     PARSE_ERROR,
     ContractError,
-    FakeError,
     ProtocolError,
     Translate,
     contract_error,
+    fake_value,
     protocol_error,
 )
 from .session import Call, Session, current_call, whole
@@ -35,6 +35,8 @@ _PATIENCE_SECONDS = 1.5
 
 Handler = Callable[[Session, dict[str, Any]], Any]
 H = TypeVar("H", bound=Handler)
+OpenHandler = Callable[[Session], Any]
+OH = TypeVar("OH", bound=OpenHandler)
 
 
 class Result:
@@ -69,6 +71,7 @@ class Adapter:
         }
         self.translate_error = translate_error
         self.operations: dict[str, Handler] = {}
+        self.opened: OpenHandler | None = None
 
     def operation(self, name: str) -> Callable[[H], H]:
         """Registers a handler: a function of session and arguments, plain, async or a generator.
@@ -83,6 +86,14 @@ class Adapter:
             return handler
 
         return register
+
+    def on_open(self, handler: OH) -> OH:
+        """Registers what runs when a session opens: a function of the session, plain (in a thread) or async. What it
+        returns answers `open`: `{"wire": …}` for contracts that are spoken on a wire of their own; None is `{}`."""
+        if self.opened is not None:
+            raise ValueError("there is a handler of `open` already")
+        self.opened = handler
+        return handler
 
     def run(self) -> NoReturn:
         """Serves on stdin and stdout until `shutdown` or stdin's end, and ends the process."""
@@ -127,7 +138,7 @@ class _Server:
         self._sessions: dict[str, Session] = {}
         self._calls: dict[str, set[asyncio.Task[None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._asked: dict[int, tuple[str, asyncio.Future[Any]]] = {}
         self._asks = 0
         self._ended = asyncio.Event()
         self._threads = Threads()
@@ -137,7 +148,7 @@ class _Server:
     async def run(self, on_end: Callable[[], None]) -> None:
         await self._ended.wait()
         on_end()
-        for future in list(self._asked.values()):
+        for _, future in list(self._asked.values()):
             if not future.done():
                 future.set_exception(ProtocolError(ADAPTER_BROKE, "the harness is gone"))
         if self._tasks:
@@ -165,7 +176,7 @@ class _Server:
             self._refuse(None, error)
             return
         request_id = message.get("id") if isinstance(message, dict) else None
-        if not _is_id(request_id):
+        if not wire.is_id(request_id):
             request_id = None
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             self._refuse(request_id, ProtocolError(INVALID_REQUEST, "no JSON-RPC 2.0 message"))
@@ -184,8 +195,7 @@ class _Server:
             if method == "hello":
                 self._send_result(request_id, self._hello(params))
             elif method == "open":
-                self._open(params)
-                self._send_result(request_id, {})
+                self._open(request_id, params)
             elif method == "call":
                 self._call(request_id, params)
             elif method == "close":
@@ -203,12 +213,40 @@ class _Server:
             raise ProtocolError(INVALID_PARAMS, f"this adapter speaks version {PROTOCOL} of the protocol")
         return self._adapter.hello
 
-    def _open(self, params: dict[str, Any]) -> None:
+    def _open(self, request_id: int | str, params: dict[str, Any]) -> None:
         session = Session(self, params)
         if session.id in self._sessions:
             raise ProtocolError(INVALID_PARAMS, f"session `{session.id}` is open already")
         self._sessions[session.id] = session
         self._calls[session.id] = set()
+        if self._adapter.opened is None:
+            self._send_result(request_id, {})
+            return
+        call = Call(request_id)
+        self._start_for(session, call, self._greet(call, self._adapter.opened, session))
+
+    async def _greet(self, call: Call, handler: OpenHandler, session: Session) -> None:
+        try:
+            answer = handler(session) if _is_async(handler) else await self._threads.run(lambda: handler(session))
+            answer = await answer if inspect.isawaitable(answer) else answer
+        except BaseException as error:  # As in a call: whatever it is, the adapter goes on.
+            call.answered = True
+            self._refuse(call.id, protocol_error(error))
+            if self._sessions.get(session.id) is session:  # Else `close` came meanwhile, and sees to it.
+                del self._sessions[session.id], self._calls[session.id]
+                await self._end(session)
+            return
+        call.answered = True
+        self._send_result(call.id, {} if answer is None else answer)
+
+    async def _end(self, session: Session) -> None:
+        """Closes a session, and tells those who still wait for a fake that nobody will answer them."""
+        try:
+            await session.close()
+        finally:
+            for asker, future in list(self._asked.values()):
+                if asker == session.id and not future.done():
+                    future.set_exception(ProtocolError(ADAPTER_BROKE, f"session `{session.id}` is closed"))
 
     def _session(self, params: dict[str, Any]) -> Session:
         name = params.get("session")
@@ -225,7 +263,7 @@ class _Server:
 
         async def close() -> None:
             try:
-                await session.close()
+                await self._end(session)
             except Exception as error:
                 self._refuse(request_id, protocol_error(error))
             else:
@@ -242,14 +280,18 @@ class _Server:
         if handler is None:
             raise ProtocolError(NOT_IMPLEMENTED, f"operation `{operation}` is not implemented")
         call = Call(request_id)
-        task = self._start(self._perform(call, handler, session, args))
+        self._start_for(session, call, self._perform(call, handler, session, args))
+
+    def _start_for(self, session: Session, call: Call, work: Coroutine[Any, Any, None]) -> None:
+        """Starts the work of a call, or of `open`, which the session's end gives up."""
+        task = self._start(work)
         calls = self._calls[session.id]
         calls.add(task)
 
         def done(task: asyncio.Task[None]) -> None:
             calls.discard(task)
             if not call.answered:  # A task that is given up before its first step never runs.
-                self._refuse(call.id, _broken(asyncio.CancelledError()))
+                self._refuse(call.id, protocol_error(asyncio.CancelledError()))
 
         task.add_done_callback(done)
 
@@ -264,7 +306,7 @@ class _Server:
                 rejection, error = None, broken
             if rejection is None:
                 call.answered = True
-                self._refuse(call.id, _broken(error))
+                self._refuse(call.id, protocol_error(error))
                 return
             answer = {"error": rejection}
         call.answered = True
@@ -286,7 +328,8 @@ class _Server:
         request_id = self._asks
         params = {"session": session, "fake": fake, "method": method, "args": dict(args)}
         line = wire.encode({"jsonrpc": "2.0", "id": request_id, "method": "fake", "params": params})
-        future = self._asked[request_id] = self.loop.create_future()
+        future = self.loop.create_future()
+        self._asked[request_id] = session, future
         future.add_done_callback(lambda _: self._asked.pop(request_id, None))
         self._writer.send(line)
         return future
@@ -299,12 +342,12 @@ class _Server:
         await self._writer.drain()
 
     def _answered(self, message: dict[str, Any]) -> None:
-        future = self._asked.get(message["id"]) if _is_id(message.get("id")) else None
+        _, future = self._asked.get(message["id"], ("", None)) if wire.is_id(message.get("id")) else ("", None)
         if future is None or future.done():
             print(f"an answer to no question: {message.get('id')!r}", file=sys.stderr)
             return
         try:
-            future.set_result(_fake_value(message))
+            future.set_result(fake_value(message))
         except (ContractError, ProtocolError) as error:
             future.set_exception(error)
 
@@ -327,14 +370,7 @@ class _Server:
         self._writer.send(wire.encode({"jsonrpc": "2.0", "id": request_id, "error": body}))
 
 
-def _is_id(value: Any) -> bool:
-    if isinstance(value, str):
-        # An answer must be able to carry it.
-        return not any("\ud800" <= char <= "\udfff" for char in value)
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_async(handler: Handler) -> bool:
+def _is_async(handler: Callable[..., Any]) -> bool:
     return any(
         check(function)
         for check in (inspect.iscoroutinefunction, inspect.isasyncgenfunction)
@@ -361,23 +397,3 @@ async def _stream(items: AsyncGenerator[Any, None], session: Session) -> Any:
                 return item.value
             await session.event(item)
     return None
-
-
-def _fake_value(message: dict[str, Any]) -> Any:
-    if "error" in message:
-        raise ProtocolError(ADAPTER_BROKE, f"the harness could not play the fake: {message['error']!r}")
-    result = message["result"]
-    if isinstance(result, dict) and isinstance(result.get("error"), dict):
-        try:
-            raise FakeError.from_json(result["error"])
-        except TypeError as error:
-            raise ProtocolError(ADAPTER_BROKE, f"the fake's error cannot be read: {error}") from None
-    if not isinstance(result, dict) or "value" not in result:
-        raise ProtocolError(ADAPTER_BROKE, "a fake's answer has a `value` or an `error`")
-    return result["value"]
-
-
-def _broken(error: BaseException) -> ProtocolError:
-    if isinstance(error, asyncio.CancelledError):
-        return ProtocolError(ADAPTER_BROKE, "the call was given up: its session was closed, or the adapter ends")
-    return protocol_error(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -105,6 +106,8 @@ def protocol_error(error: BaseException) -> ProtocolError:
     """What an exception that is no contract's rejection says to the harness: one line, the rest is on stderr."""
     if isinstance(error, ProtocolError):
         return error
+    if isinstance(error, asyncio.CancelledError):
+        return ProtocolError(ADAPTER_BROKE, "the call was given up: its session was closed, or the adapter ends")
     try:
         text = "".join(traceback.format_exception_only(error)).strip()
     except Exception:  # Its own `__str__` may be what is broken.
@@ -114,3 +117,18 @@ def protocol_error(error: BaseException) -> ProtocolError:
     except Exception:  # So may stderr.
         pass
     return ProtocolError(ADAPTER_BROKE, text)
+
+
+def fake_value(message: Mapping[str, Any]) -> Any:
+    """What a collaborator returned, by the harness's answer; raises what it raised."""
+    if "error" in message:
+        raise ProtocolError(ADAPTER_BROKE, f"the harness could not play the fake: {message['error']!r}")
+    result = message["result"]
+    if isinstance(result, dict) and isinstance(result.get("error"), dict):
+        try:
+            raise FakeError.from_json(result["error"])
+        except TypeError as error:
+            raise ProtocolError(ADAPTER_BROKE, f"the fake's error cannot be read: {error}") from None
+    if not isinstance(result, dict) or "value" not in result:
+        raise ProtocolError(ADAPTER_BROKE, "a fake's answer has a `value` or an `error`")
+    return result["value"]

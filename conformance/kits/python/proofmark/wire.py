@@ -87,6 +87,13 @@ def _check(value: Any, room: int) -> None:
         _real(str(value))
 
 
+def is_id(value: Any) -> bool:
+    if isinstance(value, str):
+        # An answer must be able to carry it.
+        return not any("\ud800" <= char <= "\udfff" for char in value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def read_lines(fd: int, deliver: Callable[[list[bytes | None]], None]) -> None:
     """Calls `deliver` with the lines of each read. None is a line that was too long and has been dropped."""
     parts: list[bytes] = []

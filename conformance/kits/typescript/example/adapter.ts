@@ -1,10 +1,13 @@
 /** The worked example behind the subject protocol. All that is particular to Proofmark is in this file. */
 
-import { flattenError, serve, type Call, type Session } from "../proofmark.mjs";
+import { flattenError, serve, SessionClosedError, type Call, type Opened, type Session } from "../proofmark.mjs";
 import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
 import { chroniclesIn, type Chronicles } from "./chronicle.ts";
 import { invalid, typedError } from "./errors.ts";
 import { createLLM, type LLM, type ToolRunner } from "./llm.ts";
+import { RunsServer } from "./runs-http.ts";
+import { Runs } from "./runs-server.ts";
+import { ProviderGone, type Provider } from "./runs-types.ts";
 import { toolRuntime, type Execute } from "./tools-runtime.ts";
 import { standardRegistry } from "./tools-standard.ts";
 import { defineTool, type ToolContext, type ToolRegistry } from "./tools.ts";
@@ -14,8 +17,9 @@ serve({
   name: "sage-typescript",
   version: "0.1.0",
   language: "typescript",
-  contracts: ["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm"],
-  hooks: ["chronicle.lock", "llm.cache", "llm.registry"],
+  contracts: ["sage.utils", "sage.errors", "sage.chronicle", "sage.tools", "sage.llm", "runs"],
+  hooks: ["chronicle.lock", "llm.cache", "llm.registry", "runs.patch", "runs.provider"],
+  open: serveRuns,
   operations: {
     "utils.canonicalJSONStringify": (args) => canonicalJSONStringify("json" in args ? parse(args.json) : args.value),
     "utils.sha256": ({ text, hex }) => sha256(hex === undefined ? text : bytes(hex)),
@@ -66,6 +70,36 @@ serve({
     },
   },
 });
+
+/** `open` does not say which contract its case is of, so every session with a folder gets its server. */
+async function serveRuns(session: Session): Promise<Opened | undefined> {
+  if (session.workspace === undefined) return undefined;
+  const runs = await Runs.open(session.workspace, session.clock, runsProvider(session));
+  session.onClose(() => runs.stop());
+  const server = new RunsServer(runs);
+  const base = await server.listen();
+  session.onClose(() => server.close());
+  // Not before the harness has heard that the session is open.
+  setImmediate(() => runs.goOn());
+  return { wire: { http: { base } } };
+}
+
+/** The provider of a session's nodes, played by the fake `provider`. */
+function runsProvider(session: Session): Provider {
+  const ask = async (method: string, args: Record<string, unknown>): Promise<unknown> => {
+    try {
+      return await session.fake("provider").call(method, args);
+    } catch (error) {
+      throw error instanceof SessionClosedError ? new ProviderGone(error.message) : error;
+    }
+  };
+  return {
+    turn: (question) => ask("turn", question),
+    next: (turn) => ask("next", { turn }),
+    resolve: (turn, toolId, status, args) => ask("resolve", { turn, toolId, status, ...(args === undefined ? {} : { args }) }),
+    stop: (turn) => ask("stop", { turn }),
+  };
+}
 
 function workspaceOf({ workspace }: Session): string {
   if (workspace === undefined) throw new Error("the session has no workspace");

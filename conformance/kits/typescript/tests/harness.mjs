@@ -22,7 +22,7 @@ after(() => {
 /** Starts an adapter whose operations, and what else it has, are given as source text. */
 export function adapter(operations, more = "", { withPipes = false } = {}) {
   const source = `
-    import { AdapterError, ContractError, NotScriptedError, serve } from ${JSON.stringify(KIT)};
+    import { AdapterError, ContractError, NotScriptedError, SessionClosedError, serve } from ${JSON.stringify(KIT)};
     serve({ name: "test", version: "1", language: "typescript", contracts: [], operations: ${operations}, ${more} });
   `;
   const command = [process.execPath, "--input-type=module", "--eval", source];

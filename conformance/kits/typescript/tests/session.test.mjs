@@ -125,6 +125,69 @@ test("a session that could not be opened is not open", async () => {
   await subject.stop();
 });
 
+const OPEN = { session: "s", clock: { start: "2024-01-01T00:00:00.000Z", stepMs: 1 }, random: { ints: [], floats: [] }, fakes: [] };
+
+test("the answer to `open` has the wire of the session, and nothing else that `open` returned", async () => {
+  const opens = {
+    [`async () => ({ wire: { http: { base: "http://127.0.0.1:1", log: "l" } }, secret: 1 })`]: {
+      wire: { http: { base: "http://127.0.0.1:1", log: "l" } },
+    },
+    [`() => ({ wire: { mcp: { command: ["server"] } } })`]: { wire: { mcp: { command: ["server"] } } },
+    [`(session) => new Map([[session, session]])`]: {},
+    [`() => ({ wire: undefined })`]: {},
+    [`() => "text"`]: {},
+    [`() => {}`]: {},
+  };
+  for (const [open, answer] of Object.entries(opens)) {
+    const subject = adapter(`{}`, `open: ${open}`);
+    assert.deepEqual((await subject.request("open", OPEN)).result, answer, open);
+    await subject.stop();
+  }
+});
+
+test("a wire of no kind is an error of the adapter, and what was started is stopped", async () => {
+  for (const wire of ["7", "null", "{}", "{ http: 7 }", "[]"]) {
+    const subject = adapter(
+      `{ stopped: () => globalThis.stopped }`,
+      `open: (session) => {
+        session.onClose(() => (globalThis.stopped = true));
+        return globalThis.stopped ? undefined : { wire: ${wire} };
+      }`,
+    );
+    assert.equal((await subject.request("open", OPEN)).error?.code, -32000, wire);
+    await subject.open();
+    assert.deepEqual(await subject.call("stopped"), { value: true });
+    await subject.stop();
+  }
+});
+
+test("a session asks its fakes outside of any call, until it is closed", async () => {
+  const subject = adapter(
+    `{ outcome: () => globalThis.outcome }`,
+    `open: (session) => {
+      if (session.id !== "s") return;
+      const outcome = session.fake("f").call("first").then(() => session.fake("f").call("never"));
+      globalThis.outcome = outcome.catch((error) => error instanceof SessionClosedError && error instanceof AdapterError);
+    }`,
+  );
+  const asked = [];
+  let isWaiting;
+  const waiting = new Promise((resolve) => (isWaiting = resolve));
+  subject.onFake = ({ session, method }) => {
+    asked.push(`${session} ${method}`);
+    if (method === "first") return { value: 1 };
+    isWaiting();
+    return new Promise(() => {});
+  };
+  await subject.open({ fakes: ["f"] });
+  await subject.open({ session: "t" });
+  await waiting;
+  assert.deepEqual(asked, ["s first", "s never"]);
+  await subject.request("close", { session: "s" });
+  assert.deepEqual(await subject.call("outcome", {}, "t"), { value: true });
+  await subject.stop();
+});
+
 const CLEANUPS = `{
   async register({ file }, session) {
     const { appendFileSync } = await import("node:fs");

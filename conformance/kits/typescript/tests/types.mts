@@ -1,7 +1,7 @@
 // Checked by the compiler and never run: what a TypeScript author may write, and what must be an error.
 
-import { AdapterError, ContractError, flattenError, isContractError, NotScriptedError, serve } from "../proofmark.mjs";
-import type { Adapter, Call, Handler, Operations, Session } from "../proofmark.mjs";
+import { AdapterError, ContractError, flattenError, isContractError, NotScriptedError, serve, SessionClosedError } from "../proofmark.mjs";
+import type { Adapter, Call, Handler, Opened, Operations, Session } from "../proofmark.mjs";
 import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
 
 const typed: Handler = ({ path, n }: { path: string; n?: number }, session: Session) => `${session.workspace}/${path}/${n}`;
@@ -32,10 +32,15 @@ const adapter: Adapter = { name: "n", version: "v", language: "typescript", cont
 serve(adapter);
 serve({ ...adapter, operations: async () => operations, hooks: ["h"], isContractError: (error) => error instanceof RangeError });
 
+const http = { base: "http://127.0.0.1:1", stream: "/ws?runId={runId}" };
+const opened: Opened = { wire: { http, mcp: { command: ["server", "--stdio"], env: { NAME: "value" } } } };
+serve({ ...adapter, open: async (): Promise<Opened> => ({ wire: { http } }) });
+
+const closed: AdapterError = new SessionClosedError("m");
 const error: Error = new NotScriptedError("m");
 const isIt: boolean = isContractError(error) || error instanceof AdapterError;
 const flat: Record<string, unknown> = flattenError(error);
-export { flat, isIt };
+export { closed, flat, isIt, opened };
 
 export async function collaborators(session: Session, call: Call): Promise<unknown[]> {
   const secret: string | undefined = await secretProvider(session).get("KEY");
@@ -59,3 +64,7 @@ serve({ ...adapter, operations: { wrong: 7 } });
 operations["inferred"] = (_: unknown, session: Session): string => session.workspace;
 // @ts-expect-error the harness opened it
 (session: Session) => (session.workspace = "/elsewhere");
+// @ts-expect-error a wire is of some kind
+const wireless: Opened = { wire: {} };
+// @ts-expect-error a server has an address
+const homeless: Opened = { wire: { http: {} } };

@@ -1,0 +1,1 @@
+"""`common`: plans, tasks, steps and a graph behind an MCP server, all in memory. It knows nothing of Proofmark."""

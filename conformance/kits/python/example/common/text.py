@@ -1,0 +1,26 @@
+"""JSON as text: compact, and measured in bytes of UTF-8."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def compact(value: Any) -> str:
+    """JSON without white space, and nothing escaped that need not be."""
+    return _encoder.encode(value)
+
+
+def utf8_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8"))
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """JSON can escape half a character. UTF-8 cannot carry it, so no answer could."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
