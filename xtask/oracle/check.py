@@ -24,13 +24,18 @@ KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)+")
 
 MATCHERS = {
     "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$ref", "$literal", "$repeat",
+    "$above", "$within",
+}
+WIRES = {
+    "mcp": {"mcp.tool", "mcp.suggestion", "mcp.request"},
+    "http": {"http.request", "ws.open", "ws.until", "ws.take", "ws.send", "ws.close", "file.read"},
 }
 KEYS = {
     "file": {"contract", "topic", "cases"},
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
     "call": {"call", "args", "process", "session", "as", "streamAs", "returns", "fails", "either", "asks", "streams", "hides"},
-    "ledger": {"contract", "title", "text", "prefix", "workspace", "operations", "hooks", "sections", "requirement"},
+    "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "operations", "hooks", "sections", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded", "applies-with"},
     "file form": {"text", "hex", "folder", "symlink", "hardlink", "fifo"},
     "left form": {"text", "hex", "symlink", "entries", "ndjson", "prefix"},
@@ -222,6 +227,32 @@ def check_goldens(report, where, case):
             report.golden(where, event["eventId"], event_id(event))
 
 
+# --- Budgets: texts cut at a cap of bytes ----------------------------------------------------------
+
+def cut(text, cap):
+    """The longest beginning that has at most so many bytes, with no character in two."""
+    return text.encode("utf-8")[:cap].decode("utf-8", errors="ignore")
+
+
+def check_cuts(report, where, steps):
+    """Notes that a case wrote, read with one cap, against the text that it expects."""
+    notes = None
+    for step in steps:
+        args = step.get("args") or {}
+        given = args.get("arguments") if isinstance(args.get("arguments"), dict) else {}
+        if args.get("name") in ("tasks_create", "tasks_patch") and isinstance(given.get("notes"), str):
+            notes = given["notes"]
+        caps = [int(given[knob]) for knob in ("max_chars", "max_bytes") if isinstance(given.get(knob), float)]
+        if args.get("name") != "tasks_notes" or notes is None or len(caps) != 1 or "max_lines" in given:
+            continue
+        returns = step.get("returns")
+        result = (returns.get("$open", {}) if isinstance(returns, dict) else {}).get("result", {})
+        if isinstance(result, dict):
+            result = result.get("$open", result)
+            if isinstance(result.get("text"), str):
+                report.golden(f"{where}, cap {caps[0]}", result["text"], cut(notes, caps[0]))
+
+
 # --- Structure -------------------------------------------------------------------------------------
 
 def check_matchers(report, where, v):
@@ -258,7 +289,7 @@ def check_step(report, where, step, ledger, needs):
         return
     report.keys(where, step, "call")
     call = step["call"]
-    if call not in ledger["operations"]:
+    if call not in ledger["operations"] and call not in WIRES.get(ledger.get("wire"), ()):
         report.fault(where, f"`{call}` is not among the ledger's operations")
     for hook, operations in ledger.get("hooks", {}).items():
         if call in operations and hook not in needs:
@@ -332,7 +363,7 @@ def check_feature(report, path, ledger):
         report.fault(where, "every scenario needs one @id")
     shows = re.findall(r"@shows:(\S+)", text)
     check_shows(report, where, shows, ledger, set())
-    docs = re.findall(r'^( *)([^\n]*)\n *"""\n(.*?)\n *"""$', text, re.M | re.S)
+    docs = re.findall(r'^( *)([^\n]*)\n *"""(?:json)?\n(.*?)\n *"""$', text, re.M | re.S)
     for indent, step, doc in docs:
         doc = "\n".join(line.removeprefix(indent).removeprefix("  ") for line in doc.split("\n"))
         if " holds" in step and "holds the events" not in step or "begins with" in step:
@@ -374,6 +405,7 @@ def main():
                 ids.add(case["id"])
                 check_case(report, where, case, fixture["topic"], ledger, cited)
                 check_goldens(report, where, case)
+                check_cuts(report, where, case["steps"])
                 patches += git and check_patch(report, where, case)
         cases += len(ids)
         for r in ledger["requirement"]:

@@ -124,7 +124,12 @@ fn crate_docs_list_the_ledgers_ids(
     problems: &mut Vec<String>,
 ) -> Result<(), String> {
     for contract in &suite.contracts {
-        let path = format!("reference/{}/src/lib.rs", contract.id.replace('.', "-"));
+        // A family has its name in front of its contracts; those of agents in general have none.
+        let name = match contract.id.contains('.') {
+            true => contract.id.replace('.', "-"),
+            false => format!("agent-{}", contract.id),
+        };
+        let path = format!("reference/{name}/src/lib.rs");
         let doc = read(&path)?;
         let listed: BTreeSet<&str> = doc
             .lines()

@@ -4,6 +4,7 @@ mod chronicle;
 mod harness;
 mod json;
 mod llm;
+mod runs;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +22,7 @@ pub(crate) fn bench() -> Result<(), String> {
     chronicle::bench()?;
     json::bench()?;
     llm::bench()?;
+    runs::bench()?;
     if MISSED.load(Ordering::Relaxed) { Err("a goal is missed".to_owned()) } else { Ok(()) }
 }
 
