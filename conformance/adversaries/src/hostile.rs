@@ -112,7 +112,7 @@ pub(crate) fn greeting(claims: &Claims, protocol: u64) -> Value {
 }
 
 /// For ever, without using the machine.
-fn wait_for_ever() -> ! {
+pub(crate) fn wait_for_ever() -> ! {
     loop {
         std::thread::park();
     }

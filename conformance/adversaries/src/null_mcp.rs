@@ -11,7 +11,7 @@ use proofmark_protocol::{Id, Incoming};
 use proofmark_reference::mcp_wire;
 use serde_json::{Value, json};
 
-use crate::hostile::{Then, leave_behind, not_implemented, serve_with};
+use crate::hostile::{Then, leave_behind, not_implemented, serve_with, wait_for_ever};
 use crate::{Adversary, Claims};
 
 /// What these servers take for the time.
@@ -65,6 +65,11 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("names-no-program", "names a server that cannot be started", |claims| {
         names(claims, json!({ "wire": { "mcp": { "command": ["./there-is-no-such-server"] } } }))
     }),
+    Adversary::hostile("mcp-never-begins", "ends on a call, while its server still starts", |claims| {
+        let opened = mcp_wire(NOW).map_err(io::Error::other)?;
+        serve_with(claims, &opened, |_, _, _| Ok(Then::Stop))
+    })
+    .and_server(|| wait_for_ever()),
     hostile("mcp-prints-garbage", "logs to stdout in the middle of a call", || {
         serve(|_, _, lines| {
             lines.extend_from_slice(b"debug: got a call\n");
@@ -95,9 +100,7 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
     hostile("mcp-ignores-the-end", "goes on when its input has ended", || {
         says(|tool, _| accepted(tool, &json!({})))?;
-        loop {
-            std::thread::park();
-        }
+        wait_for_ever()
     }),
 ];
 

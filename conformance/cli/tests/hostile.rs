@@ -5,12 +5,16 @@
 mod common;
 
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use assert_cmd::Command as Program;
 use common::PROOFMARK;
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
+
+/// A harness that hangs is ended, and fails its test.
+const FOR_EVER: Duration = Duration::from_secs(300);
 
 /// A run in a temporary folder of its own, under a mark that its descendants inherit.
 struct Run {
@@ -26,7 +30,7 @@ fn run(args: &[&str], command: &[&str]) -> Run {
     let mark = format!("PROOFMARK_TEST={}", temp.path().display());
     let mut program = Program::new(PROOFMARK);
     program.args(args).args(["--law-cases", "20", "--format", "json", "--"]).args(command);
-    program.env("TMPDIR", temp.path()).env("PROOFMARK_TEST", temp.path());
+    program.env("TMPDIR", temp.path()).env("PROOFMARK_TEST", temp.path()).timeout(FOR_EVER);
     let Output { status, stdout, stderr } = program.output().unwrap();
     let report = serde_json::from_slice(&stdout).unwrap_or_default();
     Run { report, code: status.code(), stderr: String::from_utf8(stderr).unwrap(), temp, mark }
@@ -218,6 +222,17 @@ fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
         &[PROOFMARK, "subject", "--adversary", "mcp-falls-silent"],
     );
     assert_eq!((run.reasons(), run.code), (vec!["no-answer"], Some(1)), "{}", run.stderr);
+    run.leaves_nothing();
+}
+
+/// The case that starts the server stands still while the adapter is ended.
+#[test]
+fn an_adapter_that_ends_while_its_server_starts_holds_nobody_up() {
+    let run = run(
+        &["run", "--case", "common/plan-ids/of-a-plan", "--case", "sage.utils/sha256/abc", "--jobs", "1", "--start-timeout", "3000"],
+        &[PROOFMARK, "subject", "--adversary", "mcp-never-begins"],
+    );
+    assert_eq!((run.reasons(), run.code), (vec!["exited", "no-answer"], Some(1)), "{}", run.stderr);
     run.leaves_nothing();
 }
 

@@ -146,7 +146,15 @@ impl Connection {
 
     /// The server that this adapter named by a command, started if need be.
     pub(crate) async fn server(&self, command: &SubjectCommand) -> Result<Rc<Self>, Fault> {
-        self.servers.get(command, self.patience).await
+        let server = self.servers.get(command, self.patience).await?;
+        match self.fault() {
+            None => Ok(server),
+            // The adapter ended meanwhile, and its servers end with it.
+            Some(fault) => {
+                server.kill().await;
+                Err(fault)
+            }
+        }
     }
 
     /// Says something that has no answer.

@@ -1,17 +1,20 @@
 //! Servers that an adapter named and the harness started. They are shared by the sessions of one process of the
 //! adapter, and end with it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 
 use super::connection::Connection;
 use super::{Fault, Patience, SubjectCommand};
 use crate::wire::mcp;
 
+/// By the command that starts them. Cases that begin together wait for the same start; nobody else does: whoever ends
+/// an adapter does so while its cases stand still, and would wait for them for ever.
 #[derive(Default)]
-pub(super) struct Servers(Mutex<BTreeMap<String, Rc<Connection>>>);
+pub(super) struct Servers(RefCell<BTreeMap<String, Rc<OnceCell<Rc<Connection>>>>>);
 
 impl Servers {
     /// The server of a command; a fresh one if the last has ended.
@@ -21,27 +24,30 @@ impl Servers {
         patience: Patience,
     ) -> Result<Rc<Connection>, Fault> {
         let key = format!("{:?} {:?} {:?}", command.shown, command.environment, command.directory);
-        // Held while it starts, so that cases that begin together share one.
-        let mut servers = self.0.lock().await;
-        if let Some(server) = servers.get(&key).filter(|server| server.is_alive()) {
-            return Ok(Rc::clone(server));
-        }
-        let started = mcp::start(command, patience).await;
-        let bad = |told: String| Fault::BadAnswer { to: "open".to_owned(), told };
-        let server = match started {
-            Ok(Ok(server)) => server,
-            Ok(Err((fault, _))) => return Err(fault),
-            Err(fault) => return Err(bad(format!("the server that it names: {fault}"))),
+        let (server, ended) = {
+            let mut servers = self.0.borrow_mut();
+            let server = servers.entry(key).or_default();
+            let ended = server.get().filter(|server| !server.is_alive()).cloned();
+            if ended.is_some() {
+                *server = Rc::default();
+            }
+            (Rc::clone(server), ended)
         };
-        if let Some(ended) = servers.insert(key, Rc::clone(&server)) {
+        if let Some(ended) = ended {
             ended.kill().await;
         }
-        Ok(server)
+        server.get_or_try_init(|| start(command, patience)).await.cloned()
     }
 
     fn all(&self) -> Vec<Rc<Connection>> {
-        // Locked only while one starts, and then there is nothing to tell of it yet.
-        self.0.try_lock().map(|servers| servers.values().cloned().collect()).unwrap_or_default()
+        self.0.borrow().values().filter_map(|server| server.get().cloned()).collect()
+    }
+
+    /// Those that have started. One that is about to is ended by whoever waits for it.
+    fn take(&self) -> Vec<Rc<Connection>> {
+        let all = self.all();
+        self.0.borrow_mut().clear();
+        all
     }
 
     pub(super) fn owe_answers(&self) -> bool {
@@ -53,8 +59,7 @@ impl Servers {
     }
 
     pub(super) async fn kill(&self) {
-        let servers = std::mem::take(&mut *self.0.lock().await);
-        for server in servers.into_values() {
+        for server in self.take() {
             // As async functions call one another in a circle, one of them is boxed.
             Box::pin(server.kill()).await;
         }
@@ -62,9 +67,8 @@ impl Servers {
 
     /// Ends them the polite way, and tells what the first of them should not have done.
     pub(super) async fn shutdown(&self) -> Option<Fault> {
-        let servers = std::mem::take(&mut *self.0.lock().await);
         let mut fault = None;
-        for server in servers.into_values() {
+        for server in self.take() {
             let ended = match server.fault() {
                 // Whoever spoke to it has been told.
                 Some(_) => {
@@ -76,5 +80,14 @@ impl Servers {
             fault = fault.or(ended);
         }
         fault
+    }
+}
+
+async fn start(command: &SubjectCommand, patience: Patience) -> Result<Rc<Connection>, Fault> {
+    let bad = |told: String| Fault::BadAnswer { to: "open".to_owned(), told };
+    match mcp::start(command, patience).await {
+        Ok(Ok(server)) => Ok(server),
+        Ok(Err((fault, _))) => Err(fault),
+        Err(fault) => Err(bad(format!("the server that it names: {fault}"))),
     }
 }
