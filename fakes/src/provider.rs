@@ -30,11 +30,18 @@ enum Scripts {
 
 #[derive(Default)]
 struct Script {
-    turns: Vec<Vec<Item>>,
+    turns: Vec<Turn>,
     /// What is played in every further turn.
-    then: Option<Vec<Item>>,
+    then: Option<Turn>,
     /// How many of its turns were played.
     played: usize,
+}
+
+#[derive(Clone)]
+struct Turn {
+    items: Vec<Item>,
+    /// A tool waits for its `resolve`, and the provider with it.
+    gated: bool,
 }
 
 #[derive(Clone)]
@@ -46,6 +53,9 @@ enum Item {
 
 struct TurnUnderWay {
     items: std::vec::IntoIter<Item>,
+    gated: bool,
+    /// The tool whose `resolve` is waited for.
+    paused: Option<String>,
     /// A `next` that nobody answers until the turn is stopped.
     waiting: Option<u64>,
     stopped: bool,
@@ -87,9 +97,10 @@ impl ScriptedProvider {
                 let call = "provider.resolve";
                 let members = ["turn", "toolId", "status", "args"];
                 let args = arguments(call, args, &members)?;
-                argument(call, args, "toolId")?;
+                let tool = argument(call, args, "toolId")?;
                 argument(call, args, "status")?;
-                self.turn(call, args)?;
+                let turn = self.turn(call, args)?;
+                turn.paused.take_if(|paused| paused == tool);
                 Ok(Answer::noted(Ok(Value::Null)))
             }
             "stop" => {
@@ -128,14 +139,15 @@ impl ScriptedProvider {
                 .get_mut(label)
                 .ok_or_else(|| format!("the script has no turns for a node `{label}`"))?,
         };
-        let items = script.next(label)?;
+        let Turn { items, gated } = script.next(label)?;
         let had = self.had.entry(node.to_owned()).or_default();
         *had += 1;
         let number = had.to_string();
         let items: Vec<Item> = items.into_iter().map(|item| item.of_turn(&number)).collect();
         self.begun += 1;
         let turn = format!("turn-{}", self.begun);
-        let under_way = TurnUnderWay { items: items.into_iter(), waiting: None, stopped: false };
+        let items = items.into_iter();
+        let under_way = TurnUnderWay { items, gated, paused: None, waiting: None, stopped: false };
         self.turns.insert(turn.clone(), under_way);
         Ok(turn)
     }
@@ -146,9 +158,18 @@ impl ScriptedProvider {
         if turn.waiting.is_some() {
             return Err(format!("`{call}` is called while another one waits; one at a time"));
         }
+        if let Some(tool) = turn.paused.as_ref().filter(|_| !turn.stopped) {
+            return Err(format!(
+                "`{call}` is called while the tool `{tool}` waits for its `resolve`"
+            ));
+        }
         let reply = match (turn.stopped, turn.items.next()) {
             (true, _) => Ok(stopped()),
-            (false, Some(Item::Told(item))) => Ok(item),
+            (false, Some(Item::Told(item))) => {
+                let tool = item["tool"]["id"].as_str();
+                turn.paused = tool.filter(|_| turn.gated).map(str::to_owned);
+                Ok(item)
+            }
             (false, Some(Item::Error(error))) => Err(error),
             (false, Some(Item::Stall)) => {
                 turn.waiting = Some(ticket);
@@ -182,10 +203,10 @@ impl Script {
         })
     }
 
-    fn next(&mut self, label: &str) -> Result<Vec<Item>, String> {
-        let items = self.turns.get(self.played).or(self.then.as_ref()).cloned();
+    fn next(&mut self, label: &str) -> Result<Turn, String> {
+        let turn = self.turns.get(self.played).or(self.then.as_ref()).cloned();
         self.played += 1;
-        items.ok_or_else(|| {
+        turn.ok_or_else(|| {
             format!(
                 "the node `{label}` has a turn that the script does not have: number {}",
                 self.played
@@ -194,8 +215,14 @@ impl Script {
     }
 }
 
-fn read_turn(place: &str, turn: &Value) -> Result<Vec<Item>, String> {
-    let members = object(place, turn, &["items"])?;
+fn read_turn(place: &str, turn: &Value) -> Result<Turn, String> {
+    let members = object(place, turn, &["items", "gated"])?;
+    let gated = match members.get("gated") {
+        None => false,
+        Some(gated) => gated
+            .as_bool()
+            .ok_or_else(|| format!("`{place}.gated` must be true or false, not {gated}"))?,
+    };
     let items = array(&format!("{place}.items"), members.get("items"))?;
     let read = |(at, item): (usize, &Value)| read_item(&format!("{place}.items[{at}]"), item);
     let mut items: Vec<Item> = items.iter().enumerate().map(read).collect::<Result<_, _>>()?;
@@ -209,7 +236,7 @@ fn read_turn(place: &str, turn: &Value) -> Result<Vec<Item>, String> {
     if !items.last().is_some_and(ends) {
         items.push(Item::Told(json!({ "done": {} })));
     }
-    Ok(items)
+    Ok(Turn { items, gated })
 }
 
 fn read_item(place: &str, item: &Value) -> Result<Item, String> {
@@ -320,8 +347,24 @@ mod tests {
     }
 
     #[test]
+    fn a_gated_provider_goes_on_when_its_tool_is_resolved_and_not_before() {
+        let tool = json!({ "id": "t", "name": "command", "args": {} });
+        let mut it = provider(json!({ "turns": [{ "items": [{ "tool": tool }], "gated": true }] }));
+        let turn = call(&mut it, "turn", ask("A")).unwrap();
+        assert_eq!(call(&mut it, "next", turn.clone()), Ok(json!({ "tool": tool })));
+        let hasty = it.call(0, "next", &turn, &mut Vec::new()).unwrap_err();
+        assert!(hasty.contains("`t` waits"), "{hasty}");
+        let resolve = |tool| json!({ "turn": "turn-1", "toolId": tool, "status": "denied" });
+        assert!(call(&mut it, "resolve", resolve("another")).is_ok());
+        assert!(it.call(0, "next", &turn, &mut Vec::new()).is_err());
+        assert!(call(&mut it, "resolve", resolve("t")).is_ok());
+        assert_eq!(call(&mut it, "next", turn), Ok(json!({ "done": {} })));
+    }
+
+    #[test]
     fn wrong_scripts_and_calls_are_told() {
         let wrong = [
+            json!({ "turns": [{ "items": [], "gated": 1 }] }),
             json!({ "turns": [], "nodes": {} }),
             json!({ "turns": [{ "items": [{ "say": 1 }] }] }),
             json!({ "turns": [{ "items": [{ "done": {} }, { "delta": "more" }] }] }),

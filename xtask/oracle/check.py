@@ -24,7 +24,7 @@ KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*)+")
 
 MATCHERS = {
     "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$ref", "$literal", "$repeat",
-    "$above", "$within",
+    "$above", "$within", "$each", "$nonEmpty",
 }
 WIRES = {
     "mcp": {"mcp.tool", "mcp.suggestion", "mcp.request"},

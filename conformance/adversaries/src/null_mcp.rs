@@ -65,10 +65,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("names-no-program", "names a server that cannot be started", |claims| {
         names(claims, json!({ "wire": { "mcp": { "command": ["./there-is-no-such-server"] } } }))
     }),
-    Adversary::hostile("mcp-never-begins", "ends on a call, while its server still starts", |claims| {
-        let opened = mcp_wire(NOW).map_err(io::Error::other)?;
-        serve_with(claims, &opened, |_, _, _| Ok(Then::Stop))
-    })
+    Adversary::hostile(
+        "mcp-never-begins",
+        "ends on a call, while its server still starts",
+        |claims| {
+            let opened = mcp_wire(NOW).map_err(io::Error::other)?;
+            serve_with(claims, &opened, |_, _, _| Ok(Then::Stop))
+        },
+    )
     .and_server(|| wait_for_ever()),
     hostile("mcp-prints-garbage", "logs to stdout in the middle of a call", || {
         serve(|_, _, lines| {

@@ -229,7 +229,17 @@ fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
 #[test]
 fn an_adapter_that_ends_while_its_server_starts_holds_nobody_up() {
     let run = run(
-        &["run", "--case", "common/plan-ids/of-a-plan", "--case", "sage.utils/sha256/abc", "--jobs", "1", "--start-timeout", "3000"],
+        &[
+            "run",
+            "--case",
+            "common/plan-ids/of-a-plan",
+            "--case",
+            "sage.utils/sha256/abc",
+            "--jobs",
+            "1",
+            "--start-timeout",
+            "3000",
+        ],
         &[PROOFMARK, "subject", "--adversary", "mcp-never-begins"],
     );
     assert_eq!((run.reasons(), run.code), (vec!["exited", "no-answer"], Some(1)), "{}", run.stderr);

@@ -3,7 +3,7 @@
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::{KINDS, Node};
+use super::{KINDS, Kind, Node};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Place {
@@ -52,6 +52,12 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
                 format!("`$any` takes one of {}, not {argument}", known.join(", "))
             })
         }
+        "$nonEmpty" => match argument.as_str() {
+            Some("string") => Ok(Node::NonEmpty(Kind::String)),
+            Some("array") => Ok(Node::NonEmpty(Kind::Array)),
+            Some("object") => Ok(Node::NonEmpty(Kind::Object)),
+            _ => Err(format!("`$nonEmpty` takes one of string, array, object, not {argument}")),
+        },
         "$matches" => match argument.as_str().map(Regex::new) {
             Some(Ok(regex)) => Ok(Node::Matches(regex)),
             Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
@@ -62,6 +68,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$oneOf" => list().map(Node::OneOf),
         "$unordered" => list().map(Node::Unordered),
         "$contains" => list().map(Node::Contains),
+        "$each" => Ok(Node::Each(Box::new(compile(argument, Place::Value)?))),
         "$startsWith" => match compile(argument, Place::Value) {
             Ok(Node::Saved(reference)) => Ok(Node::StartsWithSaved(reference)),
             _ => list().map(Node::StartsWith),
@@ -110,7 +117,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
         "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; say here what is expected".to_owned()),
         other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat"
+            "unknown matcher `{other}`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat"
         )),
     }
 }

@@ -96,6 +96,7 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
     match node {
         Node::Exact(_) | Node::Saved(_) | Node::Absent => None,
         Node::Any(_) => Some("$any"),
+        Node::NonEmpty(_) => Some("$nonEmpty"),
         Node::Matches(_) => Some("$matches"),
         Node::OneOf(_) => Some("$oneOf"),
         Node::Above(_) => Some("$above"),
@@ -125,6 +126,11 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
             Some((_, rest)) => items.iter().find_map(|item| frees(item, rest, touch)),
         },
         Node::Contains(_) => Some("$contains"),
+        // How many there are is free, and in which order; what each of them is, is not.
+        Node::Each(item) => match path.split_first() {
+            None => matches!(touch, Touch::Length | Touch::Order).then_some("$each"),
+            Some((_, rest)) => frees(item, rest, touch),
+        },
     }
 }
 
@@ -142,6 +148,7 @@ fn freedom_within(node: &Node) -> Option<&'static str> {
     match node {
         Node::Exact(_) | Node::Saved(_) | Node::Absent => None,
         Node::Any(_) => Some("$any"),
+        Node::NonEmpty(_) => Some("$nonEmpty"),
         Node::Matches(_) => Some("$matches"),
         Node::OneOf(_) => Some("$oneOf"),
         Node::Optional(_) => Some("$optional"),
@@ -156,5 +163,6 @@ fn freedom_within(node: &Node) -> Option<&'static str> {
         Node::StartsWith(_) => Some("$startsWith"),
         Node::Unordered(_) => Some("$unordered"),
         Node::Contains(_) => Some("$contains"),
+        Node::Each(_) => Some("$each"),
     }
 }

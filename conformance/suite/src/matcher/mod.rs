@@ -29,6 +29,8 @@ pub struct Pattern {
 enum Node {
     Exact(Value),
     Any(Kind),
+    /// Of this kind, and with something in it.
+    NonEmpty(Kind),
     Matches(Regex),
     OneOf(Vec<Node>),
     /// Only as the value of a member: the member may be absent.
@@ -42,6 +44,8 @@ enum Node {
     Array(Vec<Node>),
     Unordered(Vec<Node>),
     Contains(Vec<Node>),
+    /// An array of which every item is this.
+    Each(Box<Node>),
     StartsWith(Vec<Node>),
     /// Begins with the items of a list that an earlier call answered.
     StartsWithSaved(String),
@@ -146,6 +150,10 @@ impl Comparison<'_> {
             Node::Any(kind) => {
                 (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got)))
             }
+            Node::NonEmpty(kind) => {
+                let fits = is_of_kind(*kind, got) && !is_empty(got);
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
             Node::Matches(regex) => {
                 let fits = got.as_str().is_some_and(|text| regex.is_match(text));
                 (!fits).then(|| Difference::new(path, wanted(node), short(got)))
@@ -224,6 +232,18 @@ impl Comparison<'_> {
                     return Some(Difference::new(path, format!("at most {bytes} bytes"), got));
                 }
                 self.differ(inner, got, path)
+            }
+            Node::Each(item) => {
+                let Value::Array(items) = got else {
+                    return Some(Difference::new(path, "an array", short(got)));
+                };
+                items.iter().enumerate().find_map(|(index, got)| {
+                    let length = path.len();
+                    push_index(path, index);
+                    let difference = self.differ(item, got, path);
+                    path.truncate(length);
+                    difference
+                })
             }
             Node::Array(expected) => self.differ_in_order(expected, got, path, true),
             Node::StartsWith(expected) => self.differ_in_order(expected, got, path, false),
@@ -372,6 +392,15 @@ fn same_scalar(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
         _ => a == b,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -34,6 +34,8 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
         (Node::Array(nodes), Value::Array(items)) => {
             nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
         }
+        // An array that fits with whatever items fits with none.
+        (Node::Each(_), Value::Array(items)) => items.clear(),
         (Node::Unordered(_), Value::Array(items)) => sort(items),
         (Node::Contains(nodes), Value::Array(items)) => {
             sort(items);
@@ -121,16 +123,20 @@ mod tests {
             "which": { "$oneOf": [{ "a": ["old"] }, { "a": ["new"] }] },
             "like": { "$oneOf": ["old", { "$matches": "^n" }] },
             "short": { "$within": { "bytes": 9, "value": { "$any": "string" } } },
+            "each": { "$each": { "$any": "number" } },
+            "full": { "$nonEmpty": "string" },
         }))
         .unwrap();
         let mut value = json!({
             "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
             "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7], "which": { "a": ["new"] }, "like": "new", "short": "abc",
+            "each": [1, 2], "full": "abc",
         });
         pattern.settle(&mut value, &Saved::default());
         let settled = json!({
             "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
             "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1], "which": { "a": ["old"] }, "like": "new", "short": "",
+            "each": [], "full": "abc",
         });
         assert_eq!(value, settled);
         assert_eq!(pattern.difference(&value), None, "it goes on to fit");

@@ -22,6 +22,24 @@ pub(super) struct Suggestion {
     pub(super) params: Value,
 }
 
+/// A place in a list of suggestions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OneOfThem {
+    suggestions: Vec<Value>,
+    at: usize,
+}
+
+/// The suggestion that is carried out: the one that is given, or the one at a place of a list, if there is one.
+pub(super) fn suggestion(args: &Value) -> Result<Option<Suggestion>, String> {
+    if args.get("target").is_some() || args.get("at").is_none() {
+        return read(args).map(Some);
+    }
+    let OneOfThem { suggestions, at } = read(args)?;
+    let told = |fault| format!("suggestion {at}: {fault}");
+    suggestions.get(at).map(|one| read(one).map_err(told)).transpose()
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct McpRequest {
@@ -108,6 +126,8 @@ pub(super) struct CloseSocket {
 pub(super) struct ReadFile {
     pub(super) path: Option<String>,
     pub(super) log: Option<BTreeMap<String, String>>,
+    /// Lines that are waited for. Not one of several, as with messages: each of them.
+    pub(super) until: Option<Sought>,
 }
 
 /// What messages are looked for: those that have these members, or those of one of several such objects.
@@ -123,6 +143,15 @@ impl Sought {
         match self {
             Self::One(members) => has_all(members, message),
             Self::OneOf(several) => several.iter().any(|members| has_all(members, message)),
+        }
+    }
+
+    /// Whether everything that is looked for is among them.
+    pub(super) fn all_among(&self, lines: &[Value]) -> bool {
+        let among = |members| lines.iter().any(|line| has_all(members, line));
+        match self {
+            Self::One(members) => among(members),
+            Self::OneOf(several) => several.iter().all(among),
         }
     }
 }
@@ -152,7 +181,7 @@ pub(crate) fn check(operation: &str, args: &Value) -> Result<(), String> {
     };
     match operation {
         "mcp.tool" => read::<Tool>(args).map(drop),
-        "mcp.suggestion" => read::<Suggestion>(args).map(drop),
+        "mcp.suggestion" => suggestion(args).map(drop),
         "mcp.request" => read::<McpRequest>(args).map(drop),
         "http.request" => {
             let request: HttpRequest = read(args)?;
@@ -171,7 +200,10 @@ pub(crate) fn check(operation: &str, args: &Value) -> Result<(), String> {
         "ws.close" => read::<CloseSocket>(args).map(drop),
         "file.read" => {
             let file: ReadFile = read(args)?;
-            both(file.path.is_some(), file.log.is_some(), "`path` and `log`")
+            match (&file.until, &file.log) {
+                (Some(_), None) => Err("`until` waits for lines of a `log`".to_owned()),
+                _ => both(file.path.is_some(), file.log.is_some(), "`path` and `log`"),
+            }
         }
         // Operations of contracts say themselves what they take.
         _ => Ok(()),
@@ -197,6 +229,16 @@ mod tests {
         assert_eq!(sought.fits(&json!({"type": "a", "patch": {"status": "idle", "n": 1}})), fits);
     }
 
+    #[test]
+    fn every_line_that_is_looked_for_must_be_there() {
+        let lines = [json!({"type": "a", "n": 1}), json!({"type": "b"})];
+        let among = |sought: Value| read::<Sought>(&sought).unwrap().all_among(&lines);
+        assert!(among(json!({"type": "b"})));
+        assert!(among(json!([{"type": "a"}, {"type": "b"}])));
+        assert!(!among(json!([{"type": "a"}, {"type": "c"}])));
+        assert!(!among(json!({"type": "a", "n": 2})));
+    }
+
     #[rstest]
     #[case("http.request", json!({"method": "GET", "path": ["api", "runs"]}), true)]
     #[case("http.request", json!({"method": "GET", "path": "/api", "bdy": 1}), false)]
@@ -206,6 +248,12 @@ mod tests {
     #[case("file.read", json!({"path": "a", "log": {"runId": "x"}}), false)]
     #[case("mcp.suggestion", json!({"target": "t", "params": {}, "reason": "…"}), true)]
     #[case("mcp.suggestion", json!({"params": {}}), false)]
+    #[case("mcp.suggestion", json!({"suggestions": [{"target": "t", "params": {}}], "at": 0}), true)]
+    #[case("mcp.suggestion", json!({"suggestions": [], "at": 1}), true)]
+    #[case("mcp.suggestion", json!({"suggestions": ["look again"], "at": 0}), false)]
+    #[case("mcp.suggestion", json!({"suggestions": "look again", "at": 0}), false)]
+    #[case("file.read", json!({"log": {"runId": "x"}, "until": {"type": "a"}}), true)]
+    #[case("file.read", json!({"path": "a", "until": {"type": "a"}}), false)]
     #[case("sage.any", json!(7), true)]
     fn wrong_arguments_are_told(#[case] operation: &str, #[case] args: Value, #[case] right: bool) {
         assert_eq!(check(operation, &args).is_ok(), right, "{:?}", check(operation, &args));

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -9,8 +10,11 @@ use super::arguments::ReadFile;
 use super::http::MOST_BYTES;
 use super::offer::{HttpServer, filled};
 
-/// The text of a file, or the lines of a log.
-pub(super) fn read(
+/// A log is looked at again so often, while a line is waited for.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// The text of a file, or the lines of a log. Whoever waits for a line sets the limit.
+pub(super) async fn read(
     workspace: Option<&Path>,
     server: &HttpServer,
     args: &ReadFile,
@@ -20,9 +24,20 @@ pub(super) fn read(
         (Some(path), _) => Ok(json!({"text": text(workspace, Path::new(path))?})),
         (None, Some(values)) => {
             let path = PathBuf::from(filled(&server.log, values, str::to_owned)?);
-            let text = text(workspace, &path)?;
-            let lines: Option<Vec<Value>> = text.map(|text| lines(&text)).transpose()?;
-            Ok(json!({"lines": lines}))
+            let Some(until) = &args.until else {
+                let text = text(workspace, &path)?;
+                return Ok(json!({"lines": text.as_deref().map(lines).transpose()?}));
+            };
+            loop {
+                // What has no end yet is still being written.
+                let text = text(workspace, &path)?.unwrap_or_default();
+                let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+                let lines = lines(whole)?;
+                if until.all_among(&lines) {
+                    return Ok(json!({"lines": lines}));
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
         }
         (None, None) => Err("there is neither `path` nor `log`".to_owned()),
     }

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use super::arguments::{
     CloseSocket, HttpRequest, McpRequest, OpenSocket, ReadFile, Send, Suggestion, Take, Tool,
-    Until, read,
+    Until, read, suggestion,
 };
 use super::offer::{HttpServer, Offer};
 use super::socket::Socket;
@@ -80,10 +80,10 @@ async fn on_mcp(server: &Connection, operation: &str, args: &Value) -> Result<Va
             let Tool { name, arguments } = read(args).map_err(Trouble::Odd)?;
             mcp::tool(server, &name, arguments.as_ref()).await
         }
-        "mcp.suggestion" => {
-            let Suggestion { target, params } = read(args).map_err(Trouble::Odd)?;
-            mcp::tool(server, &target, Some(&params)).await
-        }
+        "mcp.suggestion" => match suggestion(args).map_err(Trouble::Odd)? {
+            Some(Suggestion { target, params }) => mcp::tool(server, &target, Some(&params)).await,
+            None => Ok(Value::Null),
+        },
         _ => {
             let McpRequest { method, params } = read(args).map_err(Trouble::Odd)?;
             Ok(mcp::request(server, &method, &params.unwrap_or_else(|| json!({}))).await?)
@@ -103,7 +103,7 @@ async fn on_http(
         "http.request" => http::send(server, read::<HttpRequest>(args).map_err(odd)?).await,
         "file.read" => {
             let args: ReadFile = read(args).map_err(odd)?;
-            files::read(workspace, server, &args).map_err(odd)
+            files::read(workspace, server, &args).await.map_err(odd)
         }
         "ws.open" => {
             let args: OpenSocket = read(args).map_err(odd)?;

@@ -31,6 +31,11 @@ fn check(pattern: Value, got: Value, difference: Option<[&str; 3]>) {
 #[case::any_array(json!({"$any": "array"}), json!([1]))]
 #[case::any_null(json!({"$any": "null"}), json!(null))]
 #[case::any_value(json!({"$any": "value"}), json!(null))]
+#[case::not_empty_string(json!({"$nonEmpty": "string"}), json!(" "))]
+#[case::not_empty_array(json!({"$nonEmpty": "array"}), json!([null]))]
+#[case::not_empty_object(json!({"$nonEmpty": "object"}), json!({"x": null}))]
+#[case::each(json!({"$each": {"$any": "number"}}), json!([1, 2.5]))]
+#[case::each_of_none(json!({"$each": 1}), json!([]))]
 #[case::matches(json!({"$matches": "^[0-9a-f]{4}$"}), json!("0aF3".to_lowercase()))]
 #[case::matches_anywhere(json!({"$matches": "bc"}), json!("abcd"))]
 #[case::one_of(json!({"$oneOf": [1, {"$any": "string"}]}), json!("x"))]
@@ -106,6 +111,10 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::unordered_not_an_array(json!({"$unordered": [1]}), json!(1), ["$", "an array", "1"])]
 #[case::contains_lacks(json!({"$contains": [4]}), json!([1]), ["$", "an item that is 4", "no such item in [1]"])]
 #[case::contains_counts(json!({"$contains": [1, 1]}), json!([1, 2, 3]), ["$", "an item that is 1", "no such item in [1,2,3]"])]
+#[case::each_but_one(json!({"$each": {"a": 1}}), json!([{"a": 1}, {"a": 2}]), ["$[1].a", "1", "2"])]
+#[case::each_not_an_array(json!({"$each": 1}), json!(1), ["$", "an array", "1"])]
+#[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, and not an empty one", "{}"])]
+#[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, and not an empty one", "[1]"])]
 #[case::starts_otherwise(json!({"$startsWith": [1, 2]}), json!([1, 3, 2]), ["$[1]", "2", "3"])]
 #[case::starts_too_short(json!({"$startsWith": [1, 2]}), json!([1]), ["$[1]", "2", "nothing: the array ends here"])]
 #[case::literal_is_exact(json!({"$literal": {"$any": "string"}}), json!("x"), ["$", "{\"$any\":\"string\"}", "\"x\""])]
@@ -121,6 +130,7 @@ fn first_difference(#[case] pattern: Value, #[case] got: Value, #[case] differen
 #[case(json!({"$open": {"a": [1]}}), r#"{"a": [1], …}"#)]
 #[case(json!({"$unordered": [1, {"$any": "null"}]}), "in any order [1, any null]")]
 #[case(json!({"$contains": [1]}), "an array with [1]")]
+#[case(json!({"$each": 1}), "an array of which each is 1")]
 #[case(json!({"$startsWith": [1]}), "[1, …]")]
 fn in_words(#[case] pattern: Value, #[case] words: &str) {
     check(
@@ -157,7 +167,8 @@ fn long_strings_that_part_at_once_are_cut_at_their_end() {
 }
 
 #[rstest]
-#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat")]
+#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
+#[case::empty_of_what(json!({"$nonEmpty": "number"}), "`$nonEmpty` takes one of string, array, object, not \"number\"")]
 #[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
 #[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
 #[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
@@ -176,7 +187,7 @@ fn long_strings_that_part_at_once_are_cut_at_their_end() {
 #[case::absent_false(json!({"a": {"$absent": false}}), "`$absent` is written {\"$absent\": true} and can only be the value of a member")]
 #[case::open_array(json!({"$open": [1]}), "`$open` takes an object, not [1]")]
 #[case::repeat_as_a_value(json!({"a": {"$repeat": {"times": 2, "item": 1}}}), "`$repeat` can only be an item of an array")]
-#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $startsWith, $above, $within, $ref, $literal and $repeat")]
+#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
 fn misuse(#[case] pattern: Value, #[case] message: &str) {
     assert_eq!(Pattern::new(pattern).map(|_| ()).unwrap_err(), message);
 }
