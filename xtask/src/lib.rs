@@ -2,3 +2,6 @@
 //! those of this repository and on every input that was found to break it.
 
 pub mod checks;
+mod nobody;
+
+pub use nobody::Nobody;

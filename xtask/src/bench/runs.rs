@@ -6,19 +6,20 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agent_runs::{Engine, Flush, Forward, Item, Provider, ProviderFault, Settings, TurnAsk, serve};
+use agent_runs::{Engine, Flush, Settings, serve};
 use axum::Router;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocketUpgrade};
 use axum::response::Response;
 use axum::routing::{get, post};
-use futures::future::{BoxFuture, try_join_all};
-use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use futures::future::try_join_all;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use xtask::Nobody;
 
 use super::{ratio, tell};
 use crate::say;
@@ -177,31 +178,6 @@ async fn take(socket: &mut Socket, count: u32) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// A provider that nobody asks.
-struct Nobody;
-
-impl Provider for Nobody {
-    fn turn(&self, _: TurnAsk) -> BoxFuture<'_, Result<String, ProviderFault>> {
-        never()
-    }
-
-    fn next<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Item, ProviderFault>> {
-        never()
-    }
-
-    fn resolve<'a>(&'a self, _: &'a str, _: Forward) -> BoxFuture<'a, Result<(), ProviderFault>> {
-        never()
-    }
-
-    fn stop<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), ProviderFault>> {
-        never()
-    }
-}
-
-fn never<'a, T: Send + 'a>() -> BoxFuture<'a, Result<T, ProviderFault>> {
-    std::future::ready(Err(ProviderFault("nobody is there".to_owned()))).boxed()
 }
 
 /// The memory of a server with many consumers to whom nothing is told.

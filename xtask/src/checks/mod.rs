@@ -8,6 +8,7 @@ mod llm;
 mod patch;
 mod protocol;
 mod seeds;
+mod servers;
 mod suite;
 mod tools;
 
@@ -23,7 +24,7 @@ pub struct Target {
     pub seeds: fn(&Path) -> Vec<Vec<u8>>,
 }
 
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 19] = [
     Target { name: "message", check: protocol::message, seeds: seeds::messages },
     Target { name: "lines", check: protocol::lines, seeds: seeds::lines },
     Target { name: "adapter", check: protocol::adapter, seeds: seeds::conversations },
@@ -41,6 +42,8 @@ pub const TARGETS: [Target; 17] = [
     Target { name: "events", check: llm::events, seeds: llm::items },
     Target { name: "sse", check: llm::sse, seeds: llm::answers },
     Target { name: "graph", check: graph::graph, seeds: graph::queries },
+    Target { name: "mcp", check: servers::conversation, seeds: servers::conversations },
+    Target { name: "runs", check: servers::log, seeds: servers::logs },
 ];
 
 /// For a fuzz target, which knows its own name.
