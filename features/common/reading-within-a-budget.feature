@@ -51,7 +51,7 @@ Feature: Reading within a budget
       """
       { "$open": { "success": true, "result": { "$open": {
         "truncated": true,
-        "budget": { "$open": { "used": { "$any": "integer" }, "limit": { "$any": "integer" } } }
+        "budget": { "$open": { "used": { "$any": "integer" }, "limit": 24 } }
       } } } }
       """
 

@@ -74,7 +74,7 @@ Feature: Working side by side
       """
     Then it returns:
       """
-      { "$open": { "success": false } }
+      { "$open": { "success": false, "error": { "$open": { "code": "REVISION_MISMATCH" } } } }
       """
 
   @id:story/two-branches-fall-out @shows:COMMON-105 @shows:COMMON-108
