@@ -20,7 +20,7 @@ fn examine(command: &[&str]) -> Examined {
 
 fn examine_within(limits: &[&str], command: &[&str]) -> Examined {
     let output = Command::new(PROOFMARK)
-        .args(["doctor", "--json", "--start-timeout", "3000"])
+        .args(["doctor", "--json", "--start-timeout", "6000"])
         .args(limits)
         .arg("--")
         .args(command)
