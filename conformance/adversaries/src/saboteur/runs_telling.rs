@@ -63,7 +63,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "does-not-log-deleted-edges",
         "that an edge is gone is told and not written",
-        &["RUNS-019", "RUNS-150"],
+        &["RUNS-014", "RUNS-019", "RUNS-150"],
         |subject| under_rules(subject, Arc::new(DoesNotLogDeletions)),
     ),
     Adversary::saboteur(
