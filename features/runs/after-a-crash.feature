@@ -23,5 +23,5 @@ Feature: After a crash
       """
     Then it returns:
       """
-      { "ok": true, "status": 200, "body": [] }
+      { "$open": { "ok": true, "body": [] } }
       """

@@ -5,7 +5,7 @@ Feature: Working together
   Background:
     Given a run
 
-  @id:story/a-task-is-handed-over @shows:RUNS-059
+  @id:story/a-task-is-handed-over @shows:RUNS-063
   Scenario: A task is handed over, and the other node does it
     Given the node "Lead" of role "orchestrator"
     And the node "Helper" of role "implementer"
@@ -48,7 +48,7 @@ Feature: Working together
       { "status": "paused" }
       """
 
-  @id:story/nobody-says-the-same @shows:RUNS-125
+  @id:story/nobody-says-the-same @shows:RUNS-126
   Scenario: A node that gets on is not stopped
     Given the node "Implementer A" of role "implementer"
     And the provider of "Implementer A" will play in every further turn:

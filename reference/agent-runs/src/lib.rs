@@ -19,6 +19,7 @@
 //! - RUNS-010 The `ts` of an event is ISO-8601 in UTC.
 //! - RUNS-011 Timestamps of messages, artifacts and handoff payloads are ISO-8601 in UTC.
 //! - RUNS-012 Timestamps come from the session's clock.
+//! - RUNS-158 The ids of events, approvals and messages are UUIDs.
 //! - RUNS-013 Every event has `id`, `runId`, `ts` and `type`, and its `nodeId`, where there is one, is a UUID.
 //! - RUNS-014 The event log of a run is a file of JSON objects, one a line, and holds the events of the run.
 //! - RUNS-015 A log is only added to: what stands in it stays, in its place, when more is written.
@@ -38,6 +39,7 @@
 //!   nodes, edges and artifacts.
 //! - RUNS-029 A run is made with the `mode` and `globalMode` that were asked for.
 //! - RUNS-030 Runs are listed oldest first.
+//! - RUNS-157 A list of runs has each run's whole state.
 //! - RUNS-031 `GET /api/runs/:id/events?after=ID` answers the events after that one.
 //! - RUNS-032 `PATCH /api/runs/:id` changes `status`, `phase`, `mode` and `globalMode`, one or more, and leaves the
 //!   rest.
@@ -145,6 +147,8 @@
 //! - RUNS-112 A spawn that was denied makes no node.
 //! - RUNS-113 `GET /api/approvals` tells the approvals that wait, of all runs, and none that is resolved.
 //! - RUNS-114 An approval is resolved once: a second answer is refused with 409.
+//! - RUNS-159 An approval that waits when its turn is interrupted is gone: it is not listed any more, and an answer
+//!   is refused with 404.
 //! - RUNS-155 The answer to a resolution is the resolution.
 //! - RUNS-115 An answer has a `status` of the three, and `modifiedArgs` only with `modified`; else it is refused
 //!   with 400.

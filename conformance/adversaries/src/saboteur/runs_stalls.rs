@@ -60,7 +60,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "counts-empty-diffs",
         "turns that change nothing are taken for a stall",
-        &["RUNS-125", "RUNS-126", "RUNS-127"],
+        &["RUNS-126", "RUNS-127"],
         |subject| under_rules(subject, Arc::new(CountsEmptyDiffs)),
     )
     .slow(),

@@ -63,9 +63,10 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "does-not-log-deleted-edges",
         "that an edge is gone is told and not written",
-        &["RUNS-019", "RUNS-150"],
+        &["RUNS-014", "RUNS-019", "RUNS-150"],
         |subject| under_rules(subject, Arc::new(DoesNotLogDeletions)),
-    ),
+    )
+    .slow(),
     Adversary::saboteur(
         "logs-one-event-late",
         "the last event of each write waits for the next one",
@@ -87,7 +88,8 @@ pub(super) const ALL: &[Adversary] = &[
         "of more than eight edges or messages of a run the rest is not written",
         &["RUNS-152"],
         |subject| under_rules(subject, Arc::new(LogsEight::default())),
-    ),
+    )
+    .slow(),
     Adversary::saboteur(
         "records-what-it-refuses",
         "a message to a node that is not there is refused, and told",

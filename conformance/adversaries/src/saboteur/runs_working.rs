@@ -14,7 +14,7 @@ pub(super) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "forgets-resets",
         "a reset command is an input like any other",
-        &["RUNS-078", "RUNS-079", "RUNS-084", "RUNS-087"],
+        &["RUNS-079", "RUNS-084", "RUNS-087"],
         |subject| under_rules(subject, Arc::new(ForgetsResets)),
     ),
     Adversary::saboteur(
@@ -64,6 +64,12 @@ pub(super) const ALL: &[Adversary] = &[
         |subject| under_rules(subject, Arc::new(NoPrompts)),
     )
     .slow(),
+    Adversary::saboteur(
+        "keeps-the-delta-as-the-prompt",
+        "of a turn with a delta `prompt.full.txt` keeps what was new",
+        &["RUNS-082"],
+        |subject| under_rules(subject, Arc::new(KeepsTheDelta)),
+    ),
     Adversary::saboteur(
         "makes-no-empty-diffs",
         "a turn that changed nothing has no diff",
@@ -197,6 +203,18 @@ impl Policy for NoPrompts {
             PromptKind::Full => Rules.prompt_artifacts(sent, blocks),
             PromptKind::Delta => Vec::new(),
         }
+    }
+}
+
+struct KeepsTheDelta;
+
+impl Policy for KeepsTheDelta {
+    fn prompt_artifacts(&self, sent: PromptKind, blocks: &Blocks) -> Vec<(&'static str, String)> {
+        let mut right = Rules.prompt_artifacts(sent, blocks);
+        if sent == PromptKind::Delta {
+            right[0].1 = blocks.task.clone();
+        }
+        right
     }
 }
 
