@@ -4,8 +4,9 @@
 //! breaks one promise.
 
 use std::net::Ipv6Addr;
+use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::fold::Input;
 use crate::log::Line;
@@ -143,6 +144,11 @@ pub trait Policy: Send + Sync {
         Some(diff.filter(|diff| !diff.is_empty()).unwrap_or("no changes").to_owned())
     }
 
+    /// The path of an artifact as it is told.
+    fn told_path(&self, path: &Path) -> String {
+        path.to_string_lossy().into_owned()
+    }
+
     /// The text of a turn: the one that the provider gives at the end, or that of its deltas.
     fn final_text(&self, given: Option<String>, deltas: String) -> String {
         given.unwrap_or(deltas)
@@ -163,6 +169,11 @@ pub trait Policy: Send + Sync {
         let diff = done.diff.as_deref().filter(|diff| !diff.is_empty());
         let failed = done.verification.as_ref().filter(|verification| !verification.ok);
         [Some(output), diff, failed.map(|verification| verification.output.as_str())]
+    }
+
+    /// What is told of a stall: what came again, and how often.
+    fn evidence(&self, found: Map<String, Value>) -> Map<String, Value> {
+        found
     }
 
     /// What a node is that stalled.

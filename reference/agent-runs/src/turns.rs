@@ -188,6 +188,7 @@ impl Desk {
                 self.patch_run(RunPatch { status, ..RunPatch::default() });
             }
             evidence.insert("nodeId".to_owned(), Value::String(id.to_string()));
+            let evidence = policy.evidence(evidence);
             self.emit(Some(id), What::RunStalled { evidence });
         }
         self.rest(id, status, None);
@@ -277,7 +278,7 @@ impl Desk {
             node_id: node,
             kind,
             name: name.to_owned(),
-            path: path.to_string_lossy().into_owned(),
+            path: self.policy().told_path(&path),
             created_at: self.shared.now(),
         };
         self.staged.files.push(NewFile { path, text });

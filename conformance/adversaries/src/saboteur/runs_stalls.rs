@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agent_runs::{Done, Id, NodeState, NodeStatus, Policy, Rules};
 use proofmark_reference::under_rules;
+use serde_json::{Map, Value};
 
 use crate::Adversary;
 
@@ -36,6 +37,12 @@ pub(super) const ALL: &[Adversary] = &[
         |subject| under_rules(subject, Arc::new(StallsWithoutPause)),
     )
     .slow(),
+    Adversary::saboteur(
+        "stalls-without-evidence",
+        "a stall is told, and not what came again",
+        &["RUNS-124"],
+        |subject| under_rules(subject, Arc::new(StallsWithoutEvidence)),
+    ),
     Adversary::saboteur(
         "stalls-at-the-second-time",
         "what comes twice is taken for a stall",
@@ -110,6 +117,14 @@ struct StallsWithoutPause;
 impl Policy for StallsWithoutPause {
     fn stall_pauses(&self) -> bool {
         false
+    }
+}
+
+struct StallsWithoutEvidence;
+
+impl Policy for StallsWithoutEvidence {
+    fn evidence(&self, _: Map<String, Value>) -> Map<String, Value> {
+        Map::new()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs whose prompts, artifacts, edges or doors are not as they should be.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_runs::{
@@ -77,6 +78,12 @@ pub(super) const ALL: &[Adversary] = &[
         |subject| under_rules(subject, Arc::new(NoEmptyDiffs)),
     )
     .slow(),
+    Adversary::saboteur(
+        "tells-where-from-its-own-folder",
+        "the path of an artifact is told as it is from the folder of the server",
+        &["RUNS-089"],
+        |subject| under_rules(subject, Arc::new(RelativePaths)),
+    ),
     Adversary::saboteur(
         "refers-without-a-scheme",
         "an artifact is referred to by its bare id",
@@ -223,6 +230,15 @@ struct NoEmptyDiffs;
 impl Policy for NoEmptyDiffs {
     fn diff_artifact(&self, diff: Option<&str>) -> Option<String> {
         diff.filter(|diff| !diff.is_empty()).map(str::to_owned)
+    }
+}
+
+struct RelativePaths;
+
+impl Policy for RelativePaths {
+    fn told_path(&self, path: &Path) -> String {
+        let path = Rules.told_path(path);
+        path.rfind("/runs/").map_or(path.clone(), |folder| path[folder + 1..].to_owned())
     }
 }
 
