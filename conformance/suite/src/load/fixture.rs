@@ -259,6 +259,11 @@ impl Reader<'_> {
 
 /// One step, or several when it is a `$repeat`.
 fn actions(raw: &str) -> Result<Vec<Action>, String> {
+    // Nearly every step repeats nothing, and is read as it stands. An escape could hide the `$`.
+    if raw.starts_with('{') && !raw.contains("$repeat") && !raw.contains("\\u") {
+        let step = serde_json::from_str(raw).map_err(|fault| plain(&fault))?;
+        return action(step).map(|action| vec![action]);
+    }
     let written: Value = serde_json::from_str(raw).map_err(|fault| fault.to_string())?;
     let Value::Array(steps) = expand(Value::Array(vec![written]))? else {
         return Err("a step must be an object".to_owned());

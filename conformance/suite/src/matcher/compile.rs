@@ -1,5 +1,8 @@
 //! From what an author wrote to nodes that can be compared.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -34,6 +37,23 @@ pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, S
     map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Place::Member)?))).collect()
 }
 
+/// So many expressions are kept: a suite has some hundred, laws make new ones.
+const MOST_KEPT: usize = 1_000;
+
+/// The same few expressions stand in thousands of places: each is compiled once.
+fn regex(expression: &str) -> Result<Regex, regex::Error> {
+    static KEPT: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(regex) = kept.get(expression) {
+        return Ok(regex.clone());
+    }
+    let regex = Regex::new(expression)?;
+    if kept.len() < MOST_KEPT {
+        kept.insert(expression.to_owned(), regex.clone());
+    }
+    Ok(regex)
+}
+
 fn all(items: &[Value]) -> Result<Vec<Node>, String> {
     items.iter().map(|item| compile(item, Place::Value)).collect()
 }
@@ -58,7 +78,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
             Some("object") => Ok(Node::NonEmpty(Kind::Object)),
             _ => Err(format!("`$nonEmpty` takes one of string, array, object, not {argument}")),
         },
-        "$matches" => match argument.as_str().map(Regex::new) {
+        "$matches" => match argument.as_str().map(regex) {
             Some(Ok(regex)) => Ok(Node::Matches(regex)),
             Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
             None => {
