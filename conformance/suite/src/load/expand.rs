@@ -63,16 +63,23 @@ fn repetition(item: &Value) -> Result<Option<(usize, Value)>, String> {
 fn numbered(value: &Value, index: usize) -> Value {
     match value {
         Value::String(text) if text == "$index" => Value::from(index),
-        Value::String(text) => Value::from(text.replace("{{index}}", &index.to_string())),
+        Value::String(text) => Value::from(with_index(text, index)),
         Value::Array(items) => items.iter().map(|item| numbered(item, index)).collect(),
         Value::Object(map) => {
-            let place = |key: &String| key.replace("{{index}}", &index.to_string());
-            Value::Object(
-                map.iter().map(|(key, value)| (place(key), numbered(value, index))).collect(),
-            )
+            let member =
+                |(key, value): (&String, &Value)| (with_index(key, index), numbered(value, index));
+            Value::Object(map.iter().map(member).collect())
         }
         scalar => scalar.clone(),
     }
+}
+
+fn with_index(text: &str, index: usize) -> String {
+    // Nearly no text has a brace, and to look for one is quick.
+    if !text.contains('{') {
+        return text.to_owned();
+    }
+    text.replace("{{index}}", &index.to_string())
 }
 
 #[cfg(test)]
