@@ -1,6 +1,6 @@
 //! The processes of the system, as `/proc` tells of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, prlimit};
@@ -85,6 +85,17 @@ pub(super) fn read(pid: i32) -> Option<Process> {
     })
 }
 
+/// Puts parents before their children. Numbers do not tell: they begin anew when they are used up.
+pub(super) fn parents_first(processes: &mut [Process]) {
+    let parents: HashMap<i32, i32> =
+        processes.iter().map(|process| (process.pid, process.parent)).collect();
+    processes.sort_by_cached_key(|process| {
+        let above = |pid: &i32| parents.get(pid).copied();
+        // What was read while a number changed hands may go round in a circle.
+        std::iter::successors(Some(process.pid), above).take(parents.len() + 1).count()
+    });
+}
+
 /// Adds the children of those in `family`, and theirs.
 pub(super) fn add_descendants(all: &[Process], family: &mut HashSet<i32>) {
     loop {
@@ -97,5 +108,30 @@ pub(super) fn add_descendants(all: &[Process], family: &mut HashSet<i32>) {
         if family.len() == before {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(pairs: &[(i32, i32)]) -> Vec<i32> {
+        let process = |(pid, parent): &(i32, i32)| Process {
+            pid: *pid,
+            parent: *parent,
+            group: 0,
+            session: 0,
+            runs: true,
+            start: 0,
+        };
+        let mut processes: Vec<Process> = pairs.iter().map(process).collect();
+        parents_first(&mut processes);
+        processes.iter().map(|process| process.pid).collect()
+    }
+
+    #[test]
+    fn parents_come_before_their_children_whatever_their_numbers() {
+        assert_eq!(order(&[(2, 9), (5, 1), (9, 5), (3, 9)]), [5, 9, 2, 3]);
+        assert_eq!(order(&[(2, 9), (9, 2)]).len(), 2, "a circle ends");
     }
 }

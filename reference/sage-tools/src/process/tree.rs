@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use super::blocking;
 use super::forest::Forest;
-use super::table::{Identity, Process, add_descendants, me, processes, read};
+use super::table::{Identity, Process, add_descendants, me, parents_first, processes, read};
 
 /// Not even SIGKILL reaches a process that waits for a broken disk.
 const MOST_ROUNDS: u32 = 2000;
@@ -107,8 +107,10 @@ impl Tree {
         };
         let mut members = all.iter().filter(is_member).map(|process| process.pid).collect();
         add_descendants(&all, &mut members);
-        let members: Vec<_> =
+        let mut members: Vec<_> =
             all.into_iter().filter(|process| members.contains(&process.pid)).collect();
+        // A shell whose child is killed says so, unless it is dead already.
+        parents_first(&mut members);
         self.seen.extend(members.iter().map(Process::identity));
         members
     }
