@@ -205,13 +205,16 @@ impl Bench<'_> {
     fn determinism(&self) -> Result<Found, Failed> {
         let mut found = Found { holds: true, lines: Vec::new(), data: Value::Null };
         let ways = determinism::WAYS;
-        let mut subjects = vec![Subject { command: self.command.clone(), ways, must_fail: false }];
+        let contracts = Vec::new();
+        let command = self.command.clone();
+        let mut subjects = vec![Subject { command, ways, contracts, must_fail: false }];
         if self.of_reference {
             // A report of passes alone would prove little.
             let failing = determinism::failing(self.suite);
-            subjects.extend(failing.map(|name| Subject {
+            subjects.extend(failing.map(|(name, contracts)| Subject {
                 command: self.options.adversary(name),
                 ways: determinism::FEW_WAYS,
+                contracts,
                 must_fail: true,
             }));
         }

@@ -1,6 +1,7 @@
 //! The same subject and the same suite give the same report, whatever the order, the number of workers,
 //! the window and the division into shards.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proofmark_suite::Suite;
@@ -58,17 +59,23 @@ pub const WAYS: &[Way] = &[
 /// Some of them, the most different from one another.
 pub const FEW_WAYS: &[Way] = &[WAYS[0], WAYS[7], WAYS[8], WAYS[10]];
 
-/// Saboteurs whose reports have failures of several kinds: differences, a crash, a fault of the wire.
-pub const FAILING: &[&str] =
-    &["tail-from-the-head", "crashes-on-empty-text", "prints-on-huge-numbers", "caps-characters"];
+/// With a process that crashes, all cases are lost that are under way: it is tried among those of every contract.
+const CRASHES: &str = "crashes-on-empty-text";
 
-/// Those of them that fail in this suite.
-pub fn failing(suite: &Suite) -> impl Iterator<Item = &'static str> {
-    let breaks = |name: &&str| {
-        let (_, breaks) = proofmark_adversaries::saboteurs().find(|(one, _)| one.name == *name)?;
-        breaks.iter().find(|id| suite.requirement(id).is_some())
+/// Saboteurs whose reports have failures of several kinds: differences, a crash, a fault of the wire.
+const FAILING: &[&str] =
+    &["tail-from-the-head", CRASHES, "prints-on-huge-numbers", "caps-characters"];
+
+/// Those of them that fail in this suite, and the contracts among whose cases they are tried; none means all.
+pub fn failing(suite: &Suite) -> impl Iterator<Item = (&'static str, Vec<String>)> {
+    let tried_in = |name: &'static str| {
+        let (_, breaks) = proofmark_adversaries::saboteurs().find(|(one, _)| one.name == name)?;
+        let broken = breaks.iter().filter_map(|id| suite.requirement(id));
+        let contracts: BTreeSet<String> = broken.map(|(contract, _)| contract.id.clone()).collect();
+        let all = if name == CRASHES { Vec::new() } else { contracts.iter().cloned().collect() };
+        (!contracts.is_empty()).then_some((name, all))
     };
-    FAILING.iter().copied().filter(move |name| breaks(name).is_some())
+    FAILING.iter().copied().filter_map(tried_in)
 }
 
 /// So many runs at a time: a run waits more than it works.
@@ -103,6 +110,8 @@ pub struct Differing {
 pub struct Subject {
     pub command: SubjectCommand,
     pub ways: &'static [Way],
+    /// Only the cases of these contracts are run; of all, if none is named.
+    pub contracts: Vec<String>,
     /// It is wrong on purpose: a report without failures would be a proof of nothing.
     pub must_fail: bool,
 }
@@ -124,8 +133,11 @@ pub fn check(
     options: &RunOptions,
     cancel: &Cancel,
 ) -> Result<Determinism, SelftestError> {
-    let Subject { command, ways, must_fail } = subject;
-    let reports = pool::each(ways, AT_A_TIME, |way| report(suite, command, options, *way, cancel));
+    let Subject { command, ways, contracts, must_fail } = subject;
+    let chosen = |case: &&Case| contracts.is_empty() || contracts.contains(&case.contract);
+    let cases: Vec<&Case> = suite.cases.iter().filter(chosen).collect();
+    let reports =
+        pool::each(ways, AT_A_TIME, |way| report(suite, &cases, command, options, *way, cancel));
     let mut reports = reports.into_iter().zip(*ways);
     let (first, failing) = match reports.next() {
         Some((first, _)) => first?,
@@ -133,7 +145,7 @@ pub fn check(
     };
     let empty = match (must_fail, failing) {
         (true, 0) => Some("no case fails, and some must".to_owned()),
-        _ if failing == suite.cases.len() => {
+        _ if failing == cases.len() => {
             Some("no case passes, so the reports prove little".to_owned())
         }
         _ => None,
@@ -159,6 +171,7 @@ pub fn check(
 /// The report without what may differ, and how many cases failed.
 fn report(
     suite: &Suite,
+    cases: &[&Case],
     command: &SubjectCommand,
     options: &RunOptions,
     way: Way,
@@ -173,7 +186,7 @@ fn report(
     };
     let mut parts = Vec::new();
     for shard in Shard::all(way.shards) {
-        let cases: Vec<&Case> = suite.cases.iter().filter(|case| shard.picks(case)).collect();
+        let cases: Vec<&Case> = cases.iter().copied().filter(|case| shard.picks(case)).collect();
         if !cases.is_empty() {
             parts.push(run(suite, cases, command, &options, cancel, |_| ())?);
         }

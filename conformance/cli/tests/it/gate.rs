@@ -1,15 +1,11 @@
 //! What a CI relies on: partitions, known failures, the manifest, and stopping early.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::common::{PROOFMARK, Said};
 use assert_cmd::Command;
-use common::{PROOFMARK, Said};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;

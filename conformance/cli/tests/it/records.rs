@@ -1,12 +1,8 @@
 //! A run can be written down and judged again: the record is the run.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::time::Duration;
 
-use common::{PROOFMARK, embedded_suite, reference};
+use crate::common::{PROOFMARK, embedded_suite, reference};
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::law::LawOptions;

@@ -1,14 +1,10 @@
 //! Reports as a CI finds them: files, exit codes, and what GitHub is told.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{PROOFMARK, Said};
 use assert_cmd::Command;
-use common::{PROOFMARK, Said};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;

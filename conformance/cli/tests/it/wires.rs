@@ -1,14 +1,10 @@
 //! Servers that are spoken to on their own wire, with and without an adapter.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{PROOFMARK, Said};
+use crate::common::{PROOFMARK, Said};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -1,25 +1,21 @@
 //! The guides, followed literally: what they tell to type can be typed, and does what they say.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::{PROOFMARK, is_there};
+use crate::common::{PROOFMARK, is_there};
 use rstest::rstest;
 
-const README: &str = include_str!("../../../README.md");
-const PASS: &str = include_str!("../../guide/pass.md");
-const GATE: &str = include_str!("../../guide/gate.md");
-const AUTHOR: &str = include_str!("../../guide/author.md");
-const PROTOCOL: &str = include_str!("../../guide/protocol.md");
-const FAILURES: &str = include_str!("../../guide/failures.md");
-const CERTIFICATES: &str = include_str!("../../guide/certificates.md");
-const CASES: &str = include_str!("../../guide/cases.md");
-const WORKFLOW: &str = include_str!("../../guide/workflow.yml");
+const README: &str = include_str!("../../../../README.md");
+const PASS: &str = include_str!("../../../guide/pass.md");
+const GATE: &str = include_str!("../../../guide/gate.md");
+const AUTHOR: &str = include_str!("../../../guide/author.md");
+const PROTOCOL: &str = include_str!("../../../guide/protocol.md");
+const FAILURES: &str = include_str!("../../../guide/failures.md");
+const CERTIFICATES: &str = include_str!("../../../guide/certificates.md");
+const CASES: &str = include_str!("../../../guide/cases.md");
+const WORKFLOW: &str = include_str!("../../../guide/workflow.yml");
 
 /// The blocks of one language, in order.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {

@@ -1,13 +1,9 @@
 //! Every kit: a new adapter is sound at once, the wire carries everything, the worked example is certified.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{PROOFMARK, is_there, needed};
+use crate::common::{PROOFMARK, is_there, needed};
 use rstest::rstest;
 
 fn kits() -> PathBuf {

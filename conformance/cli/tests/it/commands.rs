@@ -1,14 +1,10 @@
 //! The program as its users start it: output, exit codes, and what it says about bad input.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::{PROOFMARK, proofmark};
 use assert_cmd::Command;
-use common::{PROOFMARK, proofmark};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -1,11 +1,7 @@
 //! The doctor finds what is wrong with an adapter, says what to change, and blames nothing else.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
+use crate::common::{PROOFMARK, is_there};
 use assert_cmd::Command;
-use common::{PROOFMARK, is_there};
 use rstest::rstest;
 use serde_json::Value;
 

@@ -1,14 +1,10 @@
 //! Certificates as their users meet them: issued, signed, checked, merged, shown, and tampered with.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command as Plain;
 
-use common::{PROOFMARK, Said, proofmark};
+use crate::common::{PROOFMARK, Said, proofmark};
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,14 +1,10 @@
 //! Subjects that do anything but answer: each gets a verdict by name, and nothing of it is left.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use crate::common::PROOFMARK;
 use assert_cmd::Command as Program;
-use common::PROOFMARK;
 use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,14 +1,10 @@
 //! What a spec author works with: steps, lint, new, completions, manual pages, and narratives of every form.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::PROOFMARK;
+use crate::common::PROOFMARK;
 use proofmark_suite::gherkin::vocabulary::STEPS;
 use rstest::rstest;
 use serde_json::Value;

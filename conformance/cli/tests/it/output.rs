@@ -1,12 +1,8 @@
 //! What was found out does not depend on who reads it, nor what is shown on who said it.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::process::Command;
 
-use common::PROOFMARK;
+use crate::common::PROOFMARK;
 use tempfile::TempDir;
 
 const SABOTEUR: [&str; 5] = ["--", PROOFMARK, "subject", "--adversary", "loses-some-causes"];

@@ -1,14 +1,10 @@
 //! Goldens from a subject, and from a contract's text to what it touches.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::PROOFMARK;
+use crate::common::PROOFMARK;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;

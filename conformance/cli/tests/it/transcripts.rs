@@ -1,10 +1,6 @@
 //! A verdict is a function of the case and of what was seen of it.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
-use common::{PROOFMARK, embedded_suite};
+use crate::common::{PROOFMARK, embedded_suite};
 use proofmark_suite::case::{Case, CaseKind};
 use proofmark_suite::judge::judge;
 use proofmark_suite::run::{Cancel, RunOptions, run};

@@ -1,14 +1,10 @@
 //! A law that a subject breaks: the smallest input is found, told and kept.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::PROOFMARK;
 use assert_cmd::Command;
-use common::PROOFMARK;
 use serde_json::Value;
 use tempfile::TempDir;
 

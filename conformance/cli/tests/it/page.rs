@@ -2,16 +2,12 @@
 //!
 //! Skipped by name where there is none; in a CI it must be there.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::PROOFMARK;
+use crate::common::PROOFMARK;
 use tempfile::TempDir;
 
 /// Whether there is a browser; says so if not.

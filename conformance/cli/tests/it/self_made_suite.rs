@@ -1,13 +1,9 @@
 //! `proofmark selftest` on an author's own suite: what it finds there.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 
+use crate::common::PROOFMARK;
 use assert_cmd::Command;
-use common::PROOFMARK;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

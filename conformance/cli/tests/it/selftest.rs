@@ -1,12 +1,8 @@
 //! The proofs of `proofmark selftest` can fail. That they do not is for CI to see.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 
-use common::{PROOFMARK, embedded_suite};
+use crate::common::{PROOFMARK, embedded_suite};
 use proofmark_adversaries::{Adversary, find};
 use proofmark_selftest::nulls::{self, EXCEPTIONS, Exception};
 use proofmark_selftest::{Options, saboteurs};

@@ -1,13 +1,9 @@
 //! Forms of an author's own cases, on a subject of his own in a shell.
 
-#![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
-
-mod common;
-
 use std::fs;
 
+use crate::common::PROOFMARK;
 use assert_cmd::Command;
-use common::PROOFMARK;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
