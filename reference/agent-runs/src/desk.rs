@@ -135,7 +135,7 @@ impl Desk {
     /// After a restart: no turn survives one, and what was written in part is made good.
     pub(crate) fn recover(&mut self) -> Result<(), Refusal> {
         for (id, status) in
-            self.fold.run.nodes.values().map(|n| (n.id, n.status)).collect::<Vec<_>>()
+            self.fold.run.nodes.iter().map(|(id, node)| (*id, node.status)).collect::<Vec<_>>()
         {
             self.patch_node(
                 id,

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use crate::event::{Event, NodePatch, RunPatch, What};
 use crate::state::{CONTRACT_VERSION, EdgeState, NodeState, NodeStatus, RunState};
 use crate::{Id, Policy};
@@ -32,6 +34,8 @@ pub enum Misfit {
     NodeUnnamed,
     #[error("the event is about the edge `{0}`, which there is not")]
     NoEdge(Id),
+    #[error("the event has the node `{0}` under another id")]
+    OtherNode(Id),
 }
 
 /// What is known of a run from its log, and from nothing else.
@@ -58,6 +62,7 @@ impl Fold {
         if event.run_id != id || run.id != id {
             return Err(Misfit::OtherRun(run.id));
         }
+        under_their_ids(&run.nodes)?;
         Ok(Self {
             run,
             ordinal: ordinal.unwrap_or(0),
@@ -149,11 +154,15 @@ impl Fold {
         if let Some(other) = patch.id.filter(|id| *id != self.run.id) {
             return Err(Misfit::OtherRun(other));
         }
+        patch.nodes.as_ref().map_or(Ok(()), under_their_ids)?;
         patch.apply(&mut self.run);
         Ok(())
     }
 
     fn patch_node(&mut self, id: Id, patch: NodePatch) -> Result<(), Misfit> {
+        if let Some(other) = patch.id.filter(|own| *own != id) {
+            return Err(Misfit::OtherNode(other));
+        }
         let Some(node) = self.run.nodes.get_mut(&id) else {
             let node = patch.into_whole().ok_or(Misfit::NoNode(id))?;
             self.fresh.insert(id);
@@ -187,5 +196,13 @@ impl Fold {
     fn put(&mut self, node: Id, input: Input, first: bool) {
         let inbox = self.inboxes.entry(node).or_default();
         if first { inbox.push_front(input) } else { inbox.push_back(input) }
+    }
+}
+
+/// A node under the id of another would be looked for in vain.
+fn under_their_ids(nodes: &IndexMap<Id, NodeState>) -> Result<(), Misfit> {
+    match nodes.iter().find(|(id, node)| node.id != **id) {
+        Some((_, node)) => Err(Misfit::OtherNode(node.id)),
+        None => Ok(()),
     }
 }
