@@ -2,6 +2,3 @@
 //! those of this repository and on every input that was found to break it.
 
 pub mod checks;
-mod nobody;
-
-pub use nobody::Nobody;

@@ -4,6 +4,7 @@ mod bench;
 mod fuzz;
 mod kits;
 mod mutants;
+mod new_contract;
 mod options;
 mod oracle;
 mod tidy;
@@ -15,12 +16,13 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const COMMANDS: &str = "\
-cargo xtask bench     measure speed, as ratios within one run
-cargo xtask fuzz      try invented inputs on every parser (nightly)
-cargo xtask kits      build, check and test the adapter kits (node, npm, python3)
-cargo xtask mutants   break the reference's source; every change must fail a case
-cargo xtask oracle    recompute the goldens with independent programs (python3, node)
-cargo xtask tidy      check the repository's own rules
+cargo xtask bench         measure speed, as ratios within one run
+cargo xtask fuzz          try invented inputs on every parser (nightly)
+cargo xtask kits          build, check and test the adapter kits (node, npm, python3)
+cargo xtask mutants       break the reference's source; every change must fail a case
+cargo xtask new-contract  make a room, a reference crate and a ledger, to be filled in
+cargo xtask oracle        recompute the goldens with independent programs (python3, node)
+cargo xtask tidy          check the repository's own rules
 ";
 
 fn main() -> ExitCode {
@@ -29,9 +31,11 @@ fn main() -> ExitCode {
     let done = match command.as_str() {
         "bench" => bench::bench(),
         "bench-echo" => bench::echo(),
+        "bench-subject" => bench::subject(),
         "fuzz" => fuzz::fuzz(&args),
         "kits" => kits::kits(),
         "mutants" => mutants::mutants(&args),
+        "new-contract" => new_contract::new_contract(&args),
         "oracle" => oracle::oracle(),
         "tidy" => tidy::tidy(),
         "" => Err(format!("say which command:\n{COMMANDS}")),
@@ -47,9 +51,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's top.
+/// The repository's top: `cargo` says where this crate is, and a shell is somewhere in the repository.
 fn top() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+    let from_cargo = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = from_cargo.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
+    let is_top = |folder: &&std::path::Path| folder.join("xtask/Cargo.toml").exists();
+    here.ancestors().find(is_top).map_or_else(|| PathBuf::from("."), PathBuf::from)
+}
+
+/// The folders of the contracts' rooms.
+fn rooms() -> impl Iterator<Item = PathBuf> {
+    let folder = top().join("conformance/contracts");
+    proofmark_catalog::rooms().map(move |room| folder.join(room.contract))
 }
 
 /// Where this program was built, and where what it builds goes.
@@ -61,12 +74,14 @@ fn target() -> Result<PathBuf, String> {
 
 /// Runs a command at the top, to its end.
 fn run<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Result<(), String> {
-    let mut command = Command::new(program);
-    let status = command
-        .args(args)
-        .current_dir(top())
-        .status()
-        .map_err(|fault| format!("{program} cannot be started: {fault}"))?;
+    finish(Command::new(program).args(args))
+}
+
+/// The same for a command with an environment of its own.
+fn finish(command: &mut Command) -> Result<(), String> {
+    let status = command.current_dir(top()).status().map_err(|fault| {
+        format!("{} cannot be started: {fault}", command.get_program().display())
+    })?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
 }
 

@@ -1,11 +1,12 @@
 //! `cargo xtask tidy`: rules of this repository that no compiler checks. Also a test.
 
+mod rooms;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-use proofmark_suite::gherkin::vocabulary::STEPS;
-use proofmark_suite::{Suite, SuiteFiles};
+use proofmark_suite::SuiteFiles;
 
 use crate::{say, top};
 
@@ -28,25 +29,33 @@ const TOP: [&str; 15] = [
     "xtask",
 ];
 
+/// Of a page.
+const MOST_COLUMNS: usize = 120;
+
 /// A file that is longer is perhaps two things in one room.
 const MOST_LINES: usize = 500;
 
 pub(crate) fn tidy() -> Result<(), String> {
-    let suite = Suite::load(&SuiteFiles::in_folder(&top()).map_err(|fault| fault.to_string())?)
-        .map_err(|problems| {
-            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-        })?;
+    let suite =
+        proofmark_catalog::load(&SuiteFiles::in_folder(&top()).map_err(|fault| fault.to_string())?)
+            .map_err(|problems| {
+                problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            })?;
     let files = tracked()?;
     let mut problems = Vec::new();
-    if SuiteFiles::embedded().digest() != suite.digest {
+    if proofmark_catalog::files().digest() != suite.digest {
         problems.push(
             "the features and fixtures inside the program are not those of the folders".to_owned(),
         );
     }
     only_the_agreed_top(&files, &mut problems);
     files_are_short_and_clean(&files, &mut problems)?;
-    crate_docs_list_the_ledgers_ids(&suite, &mut problems)?;
-    pages_name_what_there_is(&suite, &files, &mut problems)?;
+    pages_name_what_there_is(&files, &mut problems)?;
+    pages_have_short_lines(&files, &mut problems)?;
+    the_map_names_files_that_exist(&mut problems)?;
+    let names = rooms::Names::new(suite.contracts.iter().map(|contract| contract.id.as_str()))?;
+    rooms::harness_names_no_contract(&files, &names, &mut problems)?;
+    rooms::judging_sees_no_reference(&files, &names, &mut problems)?;
     every_dependency_has_a_reason(&mut problems)?;
     if problems.is_empty() {
         say(format_args!("tidy: {} files, no problem", files.len()))
@@ -118,56 +127,11 @@ fn files_are_short_and_clean(files: &[String], problems: &mut Vec<String>) -> Re
     Ok(())
 }
 
-/// A reference crate opens with its contract: the ids in its doc are those of the ledger.
-fn crate_docs_list_the_ledgers_ids(
-    suite: &Suite,
-    problems: &mut Vec<String>,
-) -> Result<(), String> {
-    for contract in &suite.contracts {
-        // A family has its name in front of its contracts; those of agents in general have none.
-        let name = match contract.id.contains('.') {
-            true => contract.id.replace('.', "-"),
-            false => format!("agent-{}", contract.id),
-        };
-        let path = format!("reference/{name}/src/lib.rs");
-        let doc = read(&path)?;
-        let listed: BTreeSet<&str> = doc
-            .lines()
-            .filter_map(|line| line.strip_prefix("//! - "))
-            .filter_map(|line| line.split([' ', ':']).next())
-            .collect();
-        let ids: BTreeSet<&str> =
-            contract.requirements.iter().map(|requirement| requirement.id.as_str()).collect();
-        let listed: BTreeSet<&str> = listed.into_iter().filter(|word| word.contains('-')).collect();
-        for id in ids.symmetric_difference(&listed) {
-            problems.push(format!(
-                "{path}: `{id}` is in the crate's doc or in the ledger, but not in both"
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn pages_name_what_there_is(
-    suite: &Suite,
-    files: &[String],
-    problems: &mut Vec<String>,
-) -> Result<(), String> {
-    let (readme, operations, architecture) =
-        (read("README.md")?, read("conformance/guide/operations.md")?, read("ARCHITECTURE.md")?);
-    let cases = read("conformance/guide/cases.md")?;
-    for contract in &suite.contracts {
-        needs("README.md", &readme, &contract.id, problems);
-        for name in contract
-            .operations
-            .iter()
-            .chain(contract.hooks.keys())
-            .chain(contract.hooks.values().flatten())
-        {
-            needs("conformance/guide/operations.md", &operations, name, problems);
-        }
-    }
-    for step in STEPS {
+fn pages_name_what_there_is(files: &[String], problems: &mut Vec<String>) -> Result<(), String> {
+    let (architecture, cases) = (read("ARCHITECTURE.md")?, read("conformance/guide/cases.md")?);
+    // A room's own page lists its steps; a test of the catalog holds it to that.
+    let vocabulary = proofmark_catalog::vocabulary();
+    for step in vocabulary.steps().iter().filter(|step| step.contract.is_none()) {
         if !cases.contains(step.example) {
             problems.push(format!(
                 "conformance/guide/cases.md: the step `{}` is not listed",
@@ -175,8 +139,12 @@ fn pages_name_what_there_is(
             ));
         }
     }
+    // Rooms and reference crates are many and alike; the map has one line for each kind.
+    let of_a_contract = |folder: &str| {
+        ["conformance/contracts/", "reference/"].iter().any(|at| folder.starts_with(at))
+    };
     for path in files {
-        if let Some(folder) = path.strip_suffix("/Cargo.toml") {
+        if let Some(folder) = path.strip_suffix("/Cargo.toml").filter(|at| !of_a_contract(at)) {
             needs("ARCHITECTURE.md", &architecture, folder, problems);
         }
         if let Some(command) =
@@ -184,6 +152,37 @@ fn pages_name_what_there_is(
             && !["main", "exit"].contains(&command)
         {
             needs("ARCHITECTURE.md", &architecture, command, problems);
+        }
+    }
+    Ok(())
+}
+
+/// Every file that the map names exists.
+fn the_map_names_files_that_exist(problems: &mut Vec<String>) -> Result<(), String> {
+    for word in read("ARCHITECTURE.md")?.split('`').skip(1).step_by(2) {
+        let is_path = word.contains('/')
+            && [".rs", ".json", ".feature", ".toml", ".md"].iter().any(|end| word.ends_with(end))
+            && !word.contains(['<', '*', ' ']);
+        if is_path && !top().join(word).exists() {
+            problems.push(format!("ARCHITECTURE.md: there is no file `{word}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Lines of pages are short enough to be read anywhere. Code blocks may be longer: they are literal.
+fn pages_have_short_lines(files: &[String], problems: &mut Vec<String>) -> Result<(), String> {
+    for path in files.iter().filter(|path| path.ends_with(".md")) {
+        let mut in_code = false;
+        for (number, line) in read(path)?.lines().enumerate() {
+            in_code ^= line.trim_start().starts_with("```");
+            let length = line.chars().count();
+            if !in_code && length > MOST_COLUMNS {
+                problems.push(format!(
+                    "{path}:{}: {length} columns; at most {MOST_COLUMNS}",
+                    number + 1
+                ));
+            }
         }
     }
     Ok(())

@@ -1,13 +1,12 @@
 //! Subjects that do anything but answer.
 
-use std::io::{self, BufRead, Write};
-use std::process::{Command, Stdio};
+use std::io::{self, BufRead as _, Write as _};
 
-use proofmark_protocol::message::{push_error, push_notification, push_request, push_result};
-use proofmark_protocol::{Id, Incoming, PROTOCOL, RpcError};
-use serde_json::{Value, json};
-
-use crate::{Adversary, Claims};
+use proofmark_protocol::message::{push_notification, push_request, push_result};
+use proofmark_protocol::{Id, Incoming};
+use proofmark_room::wrong::{Then, greeting, leave_behind, not_implemented, serve, wait_for_ever};
+use proofmark_room::{Adversary, Claims};
+use serde_json::json;
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("exits-at-once", "ends before `hello`", |_| Ok(())),
@@ -61,62 +60,6 @@ pub(crate) const ALL: &[Adversary] = &[
         implements_nothing,
     ),
 ];
-
-/// What to do about one request.
-pub(crate) enum Then {
-    GoOn,
-    Stop,
-}
-
-/// Serves lines with well-mannered `hello`, `open`, `close` and `shutdown`; `on_call` does the harm.
-pub(crate) fn serve(
-    claims: &Claims,
-    on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
-) -> io::Result<()> {
-    serve_with(claims, &Value::Null, on_call)
-}
-
-/// As [`serve`], with this answer to `open`, where a wire may be named.
-pub(crate) fn serve_with(
-    claims: &Claims,
-    opened: &Value,
-    mut on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
-) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    for line in io::stdin().lock().lines() {
-        let Ok(Incoming::Request { id, method, params }) = Incoming::parse(line?.as_bytes()) else {
-            continue;
-        };
-        let mut answer = Vec::new();
-        let mut then = Then::GoOn;
-        match method.as_str() {
-            "hello" => push_result(&mut answer, &id, &greeting(claims, PROTOCOL)),
-            "call" => then = on_call(&id, &params, &mut answer)?,
-            "open" => push_result(&mut answer, &id, opened),
-            _ => push_result(&mut answer, &id, &Value::Null),
-        }
-        out.write_all(&answer)?;
-        out.flush()?;
-        if matches!(then, Then::Stop) || method == "shutdown" {
-            return Ok(());
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn greeting(claims: &Claims, protocol: u64) -> Value {
-    json!({
-        "protocol": protocol, "name": "adversary", "version": "0", "language": "rust",
-        "contracts": claims.contracts, "hooks": claims.hooks,
-    })
-}
-
-/// For ever, without using the machine.
-pub(crate) fn wait_for_ever() -> ! {
-    loop {
-        std::thread::park();
-    }
-}
 
 fn exits_on_call(claims: &Claims) -> io::Result<()> {
     serve(claims, |_, _, _| std::process::exit(3))
@@ -211,17 +154,6 @@ fn leaves_a_child(claims: &Claims) -> io::Result<()> {
 
 fn leaves_a_daemon(claims: &Claims) -> io::Result<()> {
     leave(claims, "daemon")
-}
-
-/// Starts an adversary that outlives its parent.
-pub(crate) fn leave_behind(child: &str) -> io::Result<()> {
-    Command::new(std::env::current_exe()?)
-        .args(["subject", "--adversary", child])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    Ok(())
 }
 
 fn leave(claims: &Claims, child: &str) -> io::Result<()> {
@@ -332,9 +264,4 @@ fn value_and_error(claims: &Claims) -> io::Result<()> {
 
 pub(crate) fn implements_nothing(claims: &Claims) -> io::Result<()> {
     serve(claims, not_implemented)
-}
-
-pub(crate) fn not_implemented(id: &Id, _: &Value, answer: &mut Vec<u8>) -> io::Result<Then> {
-    push_error(answer, Some(id), &RpcError::new(RpcError::NOT_IMPLEMENTED, "not implemented"));
-    Ok(Then::GoOn)
 }

@@ -1,148 +1,32 @@
-//! Subjects made wrong on purpose: hostile to the harness, right in nothing, or wrong in one promise.
+//! Subjects made wrong on purpose: those of any contract, and those of every room.
 //!
-//! `proofmark subject --adversary NAME` is one of them. A suite that lets one pass is broken, so every
-//! build runs them all.
+//! `proofmark subject --adversary NAME` is one of them. A suite that lets one pass is broken, so every build runs them
+//! all.
 
-mod flaky;
 mod hostile;
 mod null;
 mod null_http;
 mod null_mcp;
-mod saboteur;
 
 use std::io;
 
-use agent_common::Server;
-use proofmark_protocol::Adapter;
-use proofmark_reference::Session;
+use proofmark_catalog::{reference, rooms};
+pub use proofmark_room::{Adversary, Among, Claims, Kind};
 
-/// A way to be wrong.
-pub struct Adversary {
-    pub name: &'static str,
-    /// What it does, in a few words.
-    pub about: &'static str,
-    pub kind: Kind,
-    /// It keeps the harness waiting: whoever runs it should have little patience.
-    pub slow: bool,
-    act: Act,
-}
+/// The reference without its test hooks.
+const HOOKLESS: &[Adversary] = &[Adversary::hostile_reference(
+    "has-no-hooks",
+    "is the reference without its test hooks",
+    |subject| subject.without_hooks(),
+)];
 
-/// What a suite owes to an adversary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A fault of its own, and that nothing of it is left.
-    Hostile,
-    /// It does nothing right: no promise may hold, of whatever contract.
-    Null,
-    /// The reference with one promise broken: exactly these requirements do not hold.
-    Saboteur { breaks: &'static [&'static str] },
-}
-
-enum Act {
-    Serve(fn(&Claims) -> io::Result<()>),
-    Bend(fn(Adapter<Session>) -> Adapter<Session>),
-    /// The MCP server that it names is the bent one; the adapter is the reference's.
-    BendServer(fn(Server) -> Server),
-    /// An adapter that names an MCP server, and that server: neither is the reference's.
-    ServeBoth(fn(&Claims) -> io::Result<()>, fn() -> io::Result<()>),
-}
-
-/// What an adversary says that it implements. Saboteurs are the reference, and claim what it claims.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claims {
-    pub contracts: Vec<String>,
-    pub hooks: Vec<String>,
-}
-
-impl Default for Claims {
-    /// All that the reference claims.
-    fn default() -> Self {
-        let reference = proofmark_reference::adapter();
-        let about = reference.about();
-        Self { contracts: about.contracts.clone(), hooks: about.hooks.clone() }
-    }
-}
-
-impl Adversary {
-    const fn hostile(
-        name: &'static str,
-        about: &'static str,
-        serve: fn(&Claims) -> io::Result<()>,
-    ) -> Self {
-        Self { name, about, kind: Kind::Hostile, slow: false, act: Act::Serve(serve) }
-    }
-
-    const fn null(
-        name: &'static str,
-        about: &'static str,
-        serve: fn(&Claims) -> io::Result<()>,
-    ) -> Self {
-        Self { name, about, kind: Kind::Null, slow: false, act: Act::Serve(serve) }
-    }
-
-    const fn saboteur(
-        name: &'static str,
-        about: &'static str,
-        breaks: &'static [&'static str],
-        bend: fn(Adapter<Session>) -> Adapter<Session>,
-    ) -> Self {
-        Self { name, about, kind: Kind::Saboteur { breaks }, slow: false, act: Act::Bend(bend) }
-    }
-
-    /// The reference's MCP server with one promise broken.
-    const fn server(
-        name: &'static str,
-        about: &'static str,
-        breaks: &'static [&'static str],
-        bend: fn(Server) -> Server,
-    ) -> Self {
-        Self {
-            name,
-            about,
-            kind: Kind::Saboteur { breaks },
-            slow: false,
-            act: Act::BendServer(bend),
-        }
-    }
-
-    /// The same, with an MCP server of its own.
-    const fn and_server(mut self, server: fn() -> io::Result<()>) -> Self {
-        if let Act::Serve(adapter) = self.act {
-            self.act = Act::ServeBoth(adapter, server);
-        }
-        self
-    }
-
-    const fn slow(mut self) -> Self {
-        self.slow = true;
-        self
-    }
-
-    /// Is this adversary on stdin and stdout, for as long as it likes.
-    pub fn serve(&self, claims: &Claims) -> io::Result<()> {
-        match self.act {
-            Act::Serve(serve) | Act::ServeBoth(serve, _) => serve(claims),
-            Act::Bend(bend) => proofmark_reference::serve(bend(proofmark_reference::adapter())),
-            Act::BendServer(_) => proofmark_reference::serve_stdio(),
-        }
-    }
-
-    /// Is the MCP server that this adversary names.
-    fn serve_mcp(&self, now: &str) -> io::Result<()> {
-        match self.act {
-            Act::BendServer(bend) => proofmark_reference::serve_mcp(now, bend),
-            Act::ServeBoth(_, server) => server(),
-            // The rest bend other contracts, and leave this one alone.
-            Act::Serve(_) | Act::Bend(_) => proofmark_reference::serve_mcp(now, |server| server),
-        }
-    }
-}
-
-/// All of them, hostile ones first.
+/// All of them: first those of any contract, then room by room.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
-    let saboteurs = saboteur::THEMES.iter().flat_map(|theme| theme.iter());
-    let nulls = null::ALL.iter().chain(null_mcp::ALL).chain(null_http::ALL);
-    hostile::ALL.iter().chain(flaky::ALL).chain(nulls).chain(saboteurs)
+    general().chain(rooms().flat_map(|room| room.adversaries.iter().copied().flatten()))
+}
+
+fn general() -> impl Iterator<Item = &'static Adversary> {
+    [hostile::ALL, HOOKLESS, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
 }
 
 /// Those that do nothing right.
@@ -158,26 +42,46 @@ pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'stat
     })
 }
 
+/// What the reference claims.
+pub fn usual_claims() -> Claims {
+    Claims::of(&reference())
+}
+
 /// The adversary of that name.
 pub fn find(name: &str) -> Option<&'static Adversary> {
     all().find(|adversary| adversary.name == name)
 }
 
-/// Is the adversary of that name on stdin and stdout, for as long as it likes.
+/// Plays the adversary of that name on stdin and stdout, for as long as it likes.
+///
+/// # Errors
+/// When there is no such adversary, or its pipes break.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
-    known(name)?.serve(claims)
+    known(name)?.serve(claims, reference())
 }
 
-/// Is the MCP server of the adversary of that name, on stdin and stdout.
-pub fn serve_mcp(name: &str, now: &str) -> io::Result<()> {
-    known(name)?.serve_mcp(now)
+/// Plays the MCP server that the adversary of that name has for a contract.
+///
+/// # Errors
+/// When there is no such adversary or no such server, or its pipes break.
+pub fn serve_mcp(name: &str, contract: &str, now: &str) -> io::Result<()> {
+    let adversary = known(name)?;
+    // A saboteur is the reference in every contract but its own.
+    let mut of_others = rooms().filter(|room| room.contract != contract);
+    let is_right = matches!(adversary.kind, Kind::Saboteur { .. })
+        && of_others
+            .any(|room| room.adversaries.iter().copied().flatten().any(|one| one.name == name));
+    match adversary.server().filter(|_| !is_right) {
+        Some(server) => server.serve(now),
+        None => proofmark_catalog::serve_mcp(contract, now),
+    }
 }
 
 fn known(name: &str) -> io::Result<&'static Adversary> {
     find(name).ok_or_else(|| {
         let known: Vec<&str> = all().map(|adversary| adversary.name).collect();
-        let told = format!("no adversary `{name}`; there are {}", known.join(", "));
-        io::Error::new(io::ErrorKind::InvalidInput, told)
+        let message = format!("no adversary `{name}`; there are {}", known.join(", "));
+        io::Error::new(io::ErrorKind::InvalidInput, message)
     })
 }
 

@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use proofmark_protocol::message::{push_notification, push_result};
-use proofmark_protocol::{Adapter, Failure, Incoming, PROTOCOL};
-use proofmark_reference::{Session, mcp_wire};
+use proofmark_protocol::{Failure, Incoming, PROTOCOL};
+use proofmark_room::wrong::{Then, greeting, serve};
+use proofmark_room::{Adversary, Claims, Subject};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
-use crate::hostile::{Then, greeting, implements_nothing, serve};
-use crate::{Adversary, Claims, null_mcp};
+use crate::hostile::implements_nothing;
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("accepts-with-null", "answers every call with null", |claims| {
@@ -111,10 +111,16 @@ pub(crate) const ALL: &[Adversary] = &[
             Ok(Then::GoOn)
         })
     }),
-    Adversary::null("swaps-answers", "gives each of two calls under way the other's answer", swaps)
-        .and_server(null_mcp::swaps),
-    Adversary::null("lags-behind", "answers every call with the session's answer before", lags)
-        .and_server(null_mcp::lags),
+    Adversary::null_reference(
+        "swaps-answers",
+        "gives each of two calls under way the other's answer",
+        swaps,
+    ),
+    Adversary::null_reference(
+        "lags-behind",
+        "answers every call with the session's answer before",
+        lags,
+    ),
     Adversary::null("skips-without-hooks", "implements nothing and has no hooks", |claims| {
         implements_nothing(&hookless(claims))
     }),
@@ -288,29 +294,29 @@ fn becomes(program: &str) -> io::Result<()> {
     Err(Command::new(program).exec())
 }
 
-/// The reference with `wrong` around every operation. What it does not have it claims all the same. Of its wires it
-/// names none but an MCP server that is as wrong: the reference's own servers are right.
+/// The reference with `wrong` around every operation. It claims also what the reference does not have, and names no
+/// server: the reference's own servers are right.
 fn misdirected<F>(
+    reference: Subject,
     claims: &Claims,
     wrong: impl Fn(String, Result<Value, Failure>) -> F + Copy + Send + Sync + 'static,
-) -> io::Result<()>
+) -> Subject
 where
     F: Future<Output = Result<Value, Failure>> + Send + 'static,
 {
-    let mut adapter: Adapter<Session> =
-        proofmark_reference::adapter().on_open(async |_, _| mcp_wire(null_mcp::NOW));
-    let known = Claims::default().contracts;
+    let known = Claims::of(&reference).contracts;
+    let mut subject = reference.on_open(async |_, _| Ok(json!({})));
     for contract in claims.contracts.iter().filter(|contract| !known.contains(contract)) {
-        adapter = adapter.claims(contract);
+        subject = subject.claims(contract);
     }
-    for operation in adapter.operations() {
-        adapter = adapter.around(&operation, move |context, args, inner| async move {
+    for operation in subject.operations() {
+        subject = subject.around(&operation, move |context, args, inner| async move {
             let session = context.session().to_owned();
             let right = inner.call(context, args).await;
             wrong(session, right).await
         });
     }
-    proofmark_reference::serve(adapter)
+    subject
 }
 
 /// An answer on its way, and where it is to be exchanged.
@@ -318,9 +324,9 @@ type Waiting = (Result<Value, Failure>, oneshot::Sender<Result<Value, Failure>>)
 
 /// A right answer, given to the wrong one. Who finds nobody to exchange with gets nonsense: an answer
 /// that is right by accident would be no exchange.
-fn swaps(claims: &Claims) -> io::Result<()> {
+fn swaps(reference: Subject, claims: &Claims) -> Subject {
     static WAITING: Mutex<Option<Waiting>> = Mutex::new(None);
-    misdirected(claims, async |_, right| {
+    misdirected(reference, claims, async |_, right| {
         let lost = Ok(json!("somebody else's answer"));
         let receiver = {
             let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -345,9 +351,9 @@ fn swaps(claims: &Claims) -> io::Result<()> {
 }
 
 /// The first answer of a session is nonsense, and every other one is late.
-fn lags(claims: &Claims) -> io::Result<()> {
+fn lags(reference: Subject, claims: &Claims) -> Subject {
     static BEFORE: Mutex<Option<HashMap<String, Result<Value, Failure>>>> = Mutex::new(None);
-    misdirected(claims, async |session, right| {
+    misdirected(reference, claims, async |session, right| {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         let before = before.get_or_insert_default().insert(session, right);
         before.unwrap_or_else(|| Ok(json!("nothing yet")))

@@ -3,17 +3,13 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::thread;
 
-use agent_runs::{Line, Policy, Served};
 use proofmark_protocol::message::{push_error, push_result};
 use proofmark_protocol::{Incoming, PROTOCOL, RpcError};
-use proofmark_reference::under_rules;
+use proofmark_room::wrong::greeting;
+use proofmark_room::{Adversary, Claims};
 use serde_json::{Value, json};
-
-use crate::hostile::greeting;
-use crate::{Adversary, Claims};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::null("serves-objects", "answers every request with 200 and {}", |claims| {
@@ -83,12 +79,6 @@ pub(crate) const ALL: &[Adversary] = &[
                 to.write_all(&chunk)?;
             }
         })
-    }),
-    Adversary::hostile("floods-its-consumers", "sends every event of a stream for ever", |_| {
-        bent(Floods)
-    }),
-    Adversary::hostile("sends-100-megabytes", "sends events of a hundred megabytes", |_| {
-        bent(SendsMegabytes)
     }),
 ];
 
@@ -168,40 +158,4 @@ fn answer(to: &mut TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
 /// Says nothing, until the other side gives up.
 fn until_gone(connection: &mut TcpStream) -> io::Result<()> {
     io::copy(connection, &mut io::sink()).map(drop)
-}
-
-/// The reference, hostile to those who read its streams.
-fn bent(rules: impl Policy + 'static) -> io::Result<()> {
-    proofmark_reference::serve(under_rules(proofmark_reference::adapter(), Arc::new(rules)))
-}
-
-struct Floods;
-
-impl Policy for Floods {
-    fn served(&self, to: Served, events: Vec<Line>) -> Vec<Line> {
-        match to {
-            Served::Answer | Served::Rest => events,
-            // More than anybody reads; a consumer that leaves ends it.
-            Served::Past | Served::Missed | Served::Live => {
-                events.iter().cycle().take(1 << 20).cloned().collect()
-            }
-        }
-    }
-}
-
-struct SendsMegabytes;
-
-impl Policy for SendsMegabytes {
-    fn served(&self, to: Served, events: Vec<Line>) -> Vec<Line> {
-        let grown = |line: Line| {
-            let json = format!("{{\"padding\":\"{}\"}}", "x".repeat(100 << 20));
-            Line { json: json.into(), ..line }
-        };
-        match to {
-            Served::Answer | Served::Rest => events,
-            Served::Past | Served::Missed | Served::Live => {
-                events.into_iter().take(1).map(grown).collect()
-            }
-        }
-    }
 }

@@ -58,7 +58,7 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let waiting = span::fill_waiting(&mut draft);
     let mut blessed = BTreeSet::new();
     let suite = draft.load().map_err(Failed::BrokenSuite)?;
-    let command = args.subject.command(&suite)?;
+    let command = args.subject.command(&suite, &suite.ids())?;
     let guarded = guarded(&suite, &args.case);
     let job =
         Job { args, command: &command, cancel: &cancel, waiting: &waiting, guarded: &guarded };

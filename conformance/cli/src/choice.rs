@@ -34,6 +34,9 @@ pub(crate) struct SubjectChoice {
     command: Vec<OsString>,
 }
 
+/// As a command line names it.
+const REFERENCE: &str = "reference";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum BuiltIn {
     Reference,
@@ -85,9 +88,13 @@ impl SubjectChoice {
 
     /// The one command that starts the named subject, or else the reference, where only one can be used. A server
     /// without an adapter gets one that claims what the suite judges on its wire.
-    pub(crate) fn command(&self, suite: &Suite) -> Result<SubjectCommand, Failed> {
+    pub(crate) fn command(
+        &self,
+        suite: &Suite,
+        wanted: &[String],
+    ) -> Result<SubjectCommand, Failed> {
         let subject = if self.is_named() { self.resolve()? } else { Self::reference()? };
-        let subject = subject.on_wire(suite)?;
+        let subject = subject.on_wire(suite, wanted)?;
         match (subject.command, subject.of_contract.is_empty()) {
             (Some(command), true) => Ok(command),
             _ => Err(Failed::Usage("this needs one command for all contracts, and the manifest has several; give it after `--`".to_owned())),
@@ -161,16 +168,41 @@ impl SubjectChoice {
 
     fn reference() -> Result<Subject, Failed> {
         let command = Some(Self::built_in()?);
-        Ok(Subject { words: "reference".to_owned(), command, ..Subject::default() })
+        Ok(Subject { words: REFERENCE.to_owned(), command, ..Subject::default() })
     }
 }
 
 impl Subject {
-    /// With an adapter before a server that has none. It claims what the suite judges on that wire.
-    pub(crate) fn on_wire(mut self, suite: &Suite) -> Result<Self, Failed> {
+    /// Whether it is the reference inside this program.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.words == REFERENCE
+    }
+
+    /// Puts an adapter before a server that has none. It claims the contract of its wire, which `wanted` chooses where
+    /// there are several.
+    pub(crate) fn on_wire(mut self, suite: &Suite, wanted: &[String]) -> Result<Self, Failed> {
         let Some(mut server) = self.server.take() else { return Ok(self) };
-        let of_wire = |contract: &&Contract| contract.wire == Some(server.wire.wire());
-        server.claims = suite.contracts.iter().filter(of_wire).map(|one| one.id.clone()).collect();
+        let wire = server.wire.wire();
+        let of_wire: Vec<&Contract> =
+            suite.contracts.iter().filter(|contract| contract.wire == Some(wire)).collect();
+        let chosen = of_wire.iter().filter(|contract| wanted.contains(&contract.id));
+        let chosen: Vec<String> = chosen.map(|contract| contract.id.clone()).collect();
+        server.claims = match (of_wire.as_slice(), chosen.is_empty()) {
+            (_, false) => chosen,
+            ([only], true) => vec![only.id.clone()],
+            ([], true) => {
+                return Err(Failed::Usage(format!(
+                    "no contract of this suite is spoken on the wire `{wire}`; leave --wire out, or choose another suite"
+                )));
+            }
+            (several, true) => {
+                let ids: Vec<&str> = several.iter().map(|contract| contract.id.as_str()).collect();
+                return Err(Failed::Usage(format!(
+                    "say with --contract which contract the server is for; on the wire `{wire}` there are {}",
+                    ids.join(", ")
+                )));
+            }
+        };
         self.command = self.command.map(|command| bridged(command, &server)).transpose()?;
         Ok(self)
     }

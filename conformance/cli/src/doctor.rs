@@ -45,7 +45,7 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
     }
     let subject = args.subject.resolve()?;
     let suite = args.suite.load_for(&subject)?;
-    let subject = subject.on_wire(&suite)?;
+    let subject = subject.on_wire(&suite, &suite.ids())?;
     let limit = |given: Option<u64>, said: Option<u64>, usual| {
         Duration::from_millis(given.or(said).unwrap_or(usual))
     };
@@ -117,6 +117,7 @@ impl<'a> Exam<'a> {
             // Before anything is started: a signal from now on ends it in good order.
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
+            let probes = &proofmark_catalog::probes();
             for command in commands {
                 let promised = promised(self.subject, command, self.suite);
                 let mut findings = Vec::new();
@@ -129,7 +130,7 @@ impl<'a> Exam<'a> {
                 };
                 let Self { patience, suite, orphans, .. } = self;
                 let ended = tokio::select! {
-                    ended = examine(command, *patience, suite, &promised, orphans, &mut found) => {
+                    ended = examine(command, *patience, suite, &promised, probes, orphans, &mut found) => {
                         ended.map_err(|fault| RunError::from(fault).into())
                     }
                     // An examination that is dropped kills its process and the process's group.

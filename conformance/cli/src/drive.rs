@@ -61,7 +61,7 @@ pub(crate) fn drive(
         return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
     }
     let suite = how.suite.load_for(&subject)?;
-    let subject = subject.on_wire(&suite)?;
+    let subject = subject.on_wire(&suite, &filters.contract)?;
     let known = how.known.read(&subject, &suite)?;
     let mut own = keep.as_mut().map(|keep| std::mem::take(&mut keep.files)).unwrap_or_default();
     own.extend(subject.manifest.iter().map(|path| Own::new(path, "the manifest")));

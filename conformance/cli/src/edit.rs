@@ -136,7 +136,7 @@ impl Draft {
 
 fn load(files: &BTreeMap<String, String>, unread: &[Problem]) -> Result<Suite, Vec<Problem>> {
     let pairs = files.iter().map(|(path, text)| (path.clone(), text.clone()));
-    Suite::load(&SuiteFiles::from_pairs(pairs).with_problems(unread.to_vec()))
+    proofmark_catalog::load(&SuiteFiles::from_pairs(pairs).with_problems(unread.to_vec()))
 }
 
 fn not_written(path: &Path) -> impl Fn(io::Error) -> Failed {

@@ -1,4 +1,4 @@
-//! `proofmark envelope`: which tools of any MCP server keep the envelope of `common`.
+//! `proofmark envelope`: which tools of any MCP server keep the response envelope.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{Exit, Failed};
 
-/// Tell which tools of an MCP server keep the response envelope of `common`.
+/// Tell which tools of an MCP server keep the response envelope.
 ///
 /// Each tool that the server lists is called with input that it should refuse, and those that say that they only read also
 /// with input that fits their schema.

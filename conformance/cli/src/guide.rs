@@ -1,72 +1,66 @@
-//! `proofmark guide`: the pages that come with the program.
+//! `proofmark guide`: the pages that come with the program, and every contract's own page.
 
 use std::io::Write;
 
-use clap::ValueEnum;
-
 use crate::exit::{Exit, Failed};
 
-/// Read a guide: for implementers, for a CI, for spec authors, and what they refer to.
+/// Read a guide: for implementers, for a CI, for spec authors, and what they refer to; or a contract's own page.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GuideArgs {
-    /// Which page [default: a list of them].
-    page: Option<Page>,
+    /// A page or a contract, such as `pass` [default: a list of them].
+    page: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Page {
-    /// Validate a build.
-    Pass,
-    /// Gate a release in a CI.
-    Gate,
-    /// Turn a narrative into cases.
-    Author,
-    /// What a certificate says, and how it is checked.
-    Certificates,
-    /// A workflow for GitHub Actions.
-    Workflow,
-    /// Understanding a failure.
-    Failures,
-    /// What Proofmark does not judge.
-    NotJudged,
-    /// The subject protocol.
-    Protocol,
-    /// Operations, their arguments and results.
-    Operations,
-    /// Contracts on their own wire: MCP, HTTP, WebSocket.
-    Wires,
-    /// The contract `common`: envelope, ids, revisions, budgets.
-    Common,
-    /// The contract `runs`: a server of agents' runs.
-    Runs,
-    /// Writing cases: ledgers, fixtures, features.
-    Cases,
+/// Name, topic and text of each page.
+const PAGES: &[(&str, &str, &str)] = &[
+    ("pass", "Validate a build.", include_str!("../../guide/pass.md")),
+    ("gate", "Gate a release in a CI.", include_str!("../../guide/gate.md")),
+    ("author", "Turn a narrative into cases.", include_str!("../../guide/author.md")),
+    (
+        "certificates",
+        "What a certificate says, and how to check it.",
+        include_str!("../../guide/certificates.md"),
+    ),
+    ("workflow", "A workflow for GitHub Actions.", include_str!("../../guide/workflow.yml")),
+    ("failures", "Understand a failure.", include_str!("../../guide/failures.md")),
+    ("not-judged", "What Proofmark does not judge.", include_str!("../../guide/not-judged.md")),
+    ("protocol", "The subject protocol.", include_str!("../../guide/protocol.md")),
+    (
+        "operations",
+        "Operations: arguments, results and errors.",
+        include_str!("../../guide/operations.md"),
+    ),
+    (
+        "wires",
+        "Contracts on a wire of their own: MCP, HTTP, WebSocket.",
+        include_str!("../../guide/wires.md"),
+    ),
+    ("cases", "Write cases: ledgers, fixtures, features.", include_str!("../../guide/cases.md")),
+];
+
+/// Names, topics and texts, in the order of the list.
+fn pages() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let rooms = proofmark_catalog::rooms();
+    PAGES.iter().copied().chain(rooms.map(|room| (room.contract, topic(room.guide), room.guide)))
+}
+
+/// The first sentence under the heading.
+fn topic(page: &'static str) -> &'static str {
+    let lines = page.lines().skip_while(|line| line.starts_with('#') || line.trim().is_empty());
+    lines.into_iter().next().unwrap_or_default()
 }
 
 pub(crate) fn guide(args: &GuideArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let Some(page) = args.page else {
-        for page in Page::value_variants() {
-            let told = page
-                .to_possible_value()
-                .and_then(|value| Some(format!("{:<13} {}", value.get_name(), value.get_help()?)));
-            writeln!(out, "proofmark guide {}", told.unwrap_or_default())?;
+    let Some(wanted) = &args.page else {
+        for (name, topic, _) in pages() {
+            writeln!(out, "proofmark guide {name:<14} {topic}")?;
         }
         return Ok(Exit::Holds);
     };
-    let text = match page {
-        Page::Pass => include_str!("../../guide/pass.md"),
-        Page::Gate => include_str!("../../guide/gate.md"),
-        Page::Author => include_str!("../../guide/author.md"),
-        Page::Certificates => include_str!("../../guide/certificates.md"),
-        Page::Workflow => include_str!("../../guide/workflow.yml"),
-        Page::Failures => include_str!("../../guide/failures.md"),
-        Page::NotJudged => include_str!("../../guide/not-judged.md"),
-        Page::Protocol => include_str!("../../guide/protocol.md"),
-        Page::Operations => include_str!("../../guide/operations.md"),
-        Page::Wires => include_str!("../../guide/wires.md"),
-        Page::Common => include_str!("../../guide/common.md"),
-        Page::Runs => include_str!("../../guide/runs.md"),
-        Page::Cases => include_str!("../../guide/cases.md"),
+    let Some((_, _, text)) = pages().find(|(name, ..)| name == wanted) else {
+        let names: Vec<&str> = pages().map(|(name, ..)| name).collect();
+        let message = format!("there is no page `{wanted}`; there are {}", names.join(", "));
+        return Err(Failed::Usage(message));
     };
     out.write_all(text.as_bytes())?;
     Ok(Exit::Holds)

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use proofmark_report::text::counted;
-use proofmark_suite::{Place, Problem, Suite, SuiteFiles};
+use proofmark_suite::{Place, Problem, SuiteFiles};
 use serde_json::json;
 
 use crate::exit::{Exit, Failed, standing};
@@ -23,9 +23,15 @@ pub(crate) struct LintArgs {
 pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let files = match &args.suite.suite {
         Some(folder) => SuiteFiles::in_folder(folder)?,
-        None => SuiteFiles::embedded(),
+        None => proofmark_catalog::files(),
     };
-    let loaded = Suite::load(&files);
+    let loaded = match (proofmark_catalog::load(&files), &args.suite.suite) {
+        (Ok(suite), None) => {
+            let problems = proofmark_catalog::unmatched_saboteurs(&suite);
+            if problems.is_empty() { Ok(suite) } else { Err(problems) }
+        }
+        (loaded, _) => loaded,
+    };
     let exit = if loaded.is_ok() { Exit::Holds } else { Exit::DoesNotHold };
     let written = match (args.format, &loaded) {
         (Format::Json, loaded) => write_json(loaded.as_ref().err().map_or(&[], Vec::as_slice), out),

@@ -29,7 +29,7 @@ enum What {
 /// Add a requirement to a ledger, with the next free id.
 #[derive(Debug, clap::Args)]
 struct RequirementArgs {
-    /// Such as sage.chronicle.
+    /// Such as my.notes.
     contract: String,
     /// The promise in plain words.
     #[arg(long, default_value = "Say in one sentence what is promised.")]
@@ -50,7 +50,7 @@ struct RequirementArgs {
 /// Write a file with one case.
 #[derive(Debug, clap::Args)]
 struct CaseArgs {
-    /// Such as sage.chronicle.
+    /// Such as my.notes.
     contract: String,
     /// The topic of a fixture, the name of a feature: in kebab-case.
     name: String,

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use jiff::Zoned;
 use jiff::civil::Date;
 use proofmark_report::failure::{Rerun, quoted};
+use proofmark_selftest::memory;
 use proofmark_suite::known::KnownFailures;
 use proofmark_suite::law::LawOptions;
 use proofmark_suite::run::RunOptions;
@@ -120,6 +121,8 @@ impl How {
                 ..Patience::default()
             },
             kill_orphans: true,
+            // Another subject may be in a container that shares the usual folder and no other.
+            scratch: subject.is_built_in().then(memory).flatten(),
             ..usual
         }
     }
@@ -257,8 +260,8 @@ impl SuiteChoice {
     fn load_from(folder: Option<&Path>) -> Result<Suite, Failed> {
         let files = match folder {
             Some(folder) => SuiteFiles::in_folder(folder)?,
-            None => SuiteFiles::embedded(),
+            None => proofmark_catalog::files(),
         };
-        Suite::load(&files).map_err(Failed::BrokenSuite)
+        proofmark_catalog::load(&files).map_err(Failed::BrokenSuite)
     }
 }

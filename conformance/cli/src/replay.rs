@@ -96,7 +96,7 @@ fn again(
     results: &[&CaseResult],
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
-    let command = args.subject.command(suite)?;
+    let command = args.subject.command(suite, &suite.ids())?;
     let options =
         RunOptions { record: true, laws: record.laws, kill_orphans: true, ..RunOptions::default() };
     let cases = results.iter().filter_map(|result| suite.case(&result.case)).collect();
@@ -318,6 +318,9 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
         Some(Stopped::Refused(error)) => {
             let told = error.to_string();
             writeln!(out, "  the adapter refused `open`: {}", visible_line(&told))?;
+        }
+        Some(Stopped::Fakes(message)) => {
+            writeln!(out, "  its fakes cannot be made: {}", visible_line(message))?;
         }
         Some(Stopped::Fault { fault, .. }) => {
             writeln!(out, "  stopped: {}", visible_line(&fault.to_string()))?;

@@ -33,6 +33,11 @@ pub(crate) struct SelftestArgs {
     /// Other orders, other numbers of workers, shards: the report must be the same to the byte.
     #[arg(long)]
     determinism: bool,
+    /// Run every case in every run. Without it, a saboteur runs all cases of the promises that it breaks and one case of
+    /// each other requirement of the contract; and two ways of `--determinism` run all cases, the others a sample.
+    /// Takes several times as long.
+    #[arg(long)]
+    full: bool,
     /// Only this contract: its cases, and the saboteurs of its promises. May be given several times.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
@@ -67,12 +72,12 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     cancel_on_signal(cancel.clone());
     let bench = Bench {
         suite: &suite,
-        command: args.subject.command(&suite)?,
+        command: args.subject.command(&suite, &args.contract)?,
         // Saboteurs and broken subjects are the reference's own.
         of_reference: args.subject.is_reference() && args.suite.suite.is_none(),
         of_author: args.suite.suite.is_some(),
         run: RunOptions { scratch: memory(), ..RunOptions::default() },
-        options: Options { cancel, ..Options::new(this_program()?) },
+        options: Options { cancel, full: args.full, ..Options::new(this_program()?) },
     };
     let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
     if args.saboteurs && !args.subject.is_reference() {
@@ -154,9 +159,10 @@ impl Bench<'_> {
         let reports = saboteurs::check(self.suite, &self.options)?;
         let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
         let mut lines = vec![format!(
-            "{} references with one promise broken: {} caught for exactly that",
+            "{} references with one promise broken: {} caught for exactly that, in {} runs of cases",
             reports.len(),
             reports.iter().filter(|report| report.problems.is_empty()).count(),
+            reports.iter().map(|report| report.cases).sum::<usize>(),
         )];
         lines.extend(problems);
         Ok(Found { holds: lines.len() == 1 && !reports.is_empty(), lines, data: json!(reports) })
@@ -207,7 +213,8 @@ impl Bench<'_> {
         let ways = determinism::WAYS;
         let contracts = Vec::new();
         let command = self.command.clone();
-        let mut subjects = vec![Subject { command, ways, contracts, must_fail: false }];
+        let full = self.options.full;
+        let mut subjects = vec![Subject { command, ways, contracts, must_fail: false, full }];
         if self.of_reference {
             // A report of passes alone would prove little.
             let failing = determinism::failing(self.suite);
@@ -216,6 +223,7 @@ impl Bench<'_> {
                 ways: determinism::FEW_WAYS,
                 contracts,
                 must_fail: true,
+                full,
             }));
         }
         let cancel = &self.options.cancel;
@@ -223,9 +231,10 @@ impl Bench<'_> {
         for report in &reports {
             found.holds &= report.differing.is_empty() && report.empty.is_none();
             found.lines.push(format!(
-                "{}: {} runs, {} bytes of report with {} failing cases, {} differ",
+                "{}: {} runs, {} of them with every case, {} bytes of report with {} failing cases, {} differ",
                 report.subject,
                 report.runs,
+                report.whole,
                 report.bytes,
                 report.failing,
                 report.differing.len(),

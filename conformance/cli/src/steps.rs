@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use proofmark_report::style::{QUIET, STRONG, styled};
-use proofmark_suite::gherkin::vocabulary::{Below, STEPS, VocabularyStep, near};
+use proofmark_suite::gherkin::vocabulary::{Below, VocabularyStep};
 
 use crate::exit::{Exit, Failed};
 
@@ -18,9 +18,10 @@ pub(crate) struct StepsArgs {
 const NEAREST: usize = 5;
 
 pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
+    let vocabulary = proofmark_catalog::vocabulary();
     let words = args.words.join(" ");
     if !words.trim().is_empty() {
-        let found = near(&words);
+        let found = vocabulary.near(&words);
         if found.is_empty() {
             return Err(Failed::Usage(format!(
                 "no step is like `{words}`; `proofmark steps` without words lists all"
@@ -31,14 +32,15 @@ pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Faile
         }
         return Ok(Exit::Holds);
     }
-    let mut contracts: Vec<Option<&str>> = STEPS.iter().map(|step| step.contract).collect();
+    let mut contracts: Vec<Option<&str>> =
+        vocabulary.steps().iter().map(|step| step.contract).collect();
     // The general ones come first.
     contracts.sort_unstable();
     contracts.dedup();
     for contract in contracts {
         let title = contract.unwrap_or("For any contract");
         writeln!(out, "{}", styled(STRONG, title))?;
-        for step in STEPS.iter().filter(|step| step.contract == contract) {
+        for step in vocabulary.steps().iter().filter(|step| step.contract == contract) {
             write(out, step)?;
         }
     }

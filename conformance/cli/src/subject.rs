@@ -18,24 +18,30 @@ pub(crate) struct SubjectArgs {
     claim: Vec<String>,
     #[arg(long, hide = true, value_name = "HOOK", requires = "adversary")]
     hook: Vec<String>,
-    /// Be the MCP server that the subject names, at this time.
-    #[arg(long, hide = true, value_name = "TIME")]
+    /// Be the MCP server that the subject names for this contract.
+    #[arg(long, hide = true, value_name = "CONTRACT", requires = "time")]
     mcp: Option<String>,
+    /// The time that the MCP server tells.
+    #[arg(long, hide = true, value_name = "TIME", requires = "mcp")]
+    time: Option<String>,
 }
 
 pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
-    let served = match (&args.adversary, &args.mcp) {
-        (None, Some(now)) => proofmark_reference::serve_mcp(now, |server| server),
-        (Some(name), Some(now)) => proofmark_adversaries::serve_mcp(name, now),
+    let server = args.mcp.as_ref().zip(args.time.as_ref());
+    let served = match (&args.adversary, server) {
+        (None, Some((contract, now))) => proofmark_catalog::serve_mcp(contract, now),
+        (Some(name), Some((contract, now))) => {
+            proofmark_adversaries::serve_mcp(name, contract, now)
+        }
         (Some(name), None) => {
             let claims = if args.claim.is_empty() && args.hook.is_empty() {
-                Claims::default()
+                proofmark_adversaries::usual_claims()
             } else {
                 Claims { contracts: args.claim.clone(), hooks: args.hook.clone() }
             };
             proofmark_adversaries::serve(name, &claims)
         }
-        (None, None) => proofmark_reference::serve_stdio(),
+        (None, None) => proofmark_room::serve(proofmark_catalog::reference()),
     };
     match served {
         Ok(()) => Exit::Holds.into(),

@@ -26,7 +26,7 @@ use crate::options::{Format, SuiteChoice};
 /// With `--text`: exit code 0 when no pinned section changed, 1 when one did, 2 when that cannot be told.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// A requirement or a contract, such as CHRONICLE-001 or sage.chronicle [default: all].
+    /// A requirement or a contract, such as NOTES-001 or my.notes [default: all].
     #[arg(value_name = "REQUIREMENT|CONTRACT", conflicts_with = "text")]
     what: Option<String>,
     /// Also count the changes of the reference's answers that the cases of each requirement notice. Takes seconds.

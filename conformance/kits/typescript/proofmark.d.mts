@@ -1,6 +1,8 @@
 /** What the harness gives to a case, and what the subject keeps between its calls. */
 export interface Session {
   readonly id: string;
+  /** The contract whose case runs in this session: for adapters with servers of several contracts. */
+  readonly contract: string | undefined;
   /** An absolute path to the session's own folder; absent for contracts that touch no files. */
   readonly workspace: string | undefined;
   readonly clock: Clock;

@@ -53,6 +53,7 @@ class Session {
 
   constructor(params, ask) {
     this.id = params.session;
+    this.contract = params.contract;
     this.workspace = params.workspace;
     this.clock = scriptedClock(params.clock);
     this.random = { int: tape("ints", params.random.ints), float: tape("floats", params.random.floats) };

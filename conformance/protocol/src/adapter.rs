@@ -6,8 +6,8 @@
 //!
 //! # async fn start() -> std::io::Result<()> {
 //! Adapter::new("my-build", "1.0.0", "rust", |_open| Ok(()))
-//!     .claims("sage.utils")
-//!     .on("utils.sha256", async |_context, args| match args["text"].as_str() {
+//!     .claims("my.notes")
+//!     .on("notes.hash", async |_context, args| match args["text"].as_str() {
 //!         Some(text) => Ok(json!(format!("… of {text}"))),
 //!         None => Err(Failure::broken("`text` must be a string")),
 //!     })
@@ -60,6 +60,8 @@ pub struct Adapter<S> {
     about: HelloReply,
     open: Opener<S>,
     on_open: Option<OnOpen<S>>,
+    /// By contract.
+    servers: HashMap<String, OnOpen<S>>,
     handlers: HashMap<String, Handler<S>>,
 }
 
@@ -80,7 +82,13 @@ impl<S: Send + Sync + 'static> Adapter<S> {
             options: Map::new(),
             hooks: Vec::new(),
         };
-        Self { about, open: Box::new(open), on_open: None, handlers: HashMap::new() }
+        Self {
+            about,
+            open: Box::new(open),
+            on_open: None,
+            servers: HashMap::new(),
+            handlers: HashMap::new(),
+        }
     }
 
     /// Claims a contract: the harness runs its cases.
@@ -104,16 +112,37 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
-    /// Does something more when a session is opened, and gives the answer to `open`: the wire that the session is spoken
-    /// to on, where its contract has one of its own. A server that is started here stops when the session's state is
-    /// dropped. A later one takes the earlier one's place.
+    /// Runs when any session opens, and gives the answer to `open`: the server that the harness talks to, for contracts
+    /// that have a wire of their own. Stop a server that you start here when the session's state is dropped. A later hook
+    /// replaces an earlier one, and every [`Adapter::serves`] before it.
     #[must_use]
     pub fn on_open<F>(mut self, hook: impl Fn(Arc<S>, Fakes) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Value, String>> + Send + 'static,
     {
-        self.on_open = Some(Arc::new(move |state, fakes| Box::pin(hook(state, fakes))));
+        self.servers.clear();
+        self.on_open = Some(opening(hook));
         self
+    }
+
+    /// As [`Adapter::on_open`], for the sessions of one contract: several contracts can have a server each.
+    #[must_use]
+    pub fn serves<F>(
+        mut self,
+        contract: &str,
+        hook: impl Fn(Arc<S>, Fakes) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Value, String>> + Send + 'static,
+    {
+        self.servers.insert(contract.to_owned(), opening(hook));
+        self
+    }
+
+    /// What answers `open`, if anything does.
+    fn opening(&self, contract: Option<&str>) -> Option<&OnOpen<S>> {
+        let server = contract.and_then(|contract| self.servers.get(contract));
+        server.or(self.on_open.as_ref())
     }
 
     /// Answers an operation. A later handler for the same one takes the earlier one's place.
@@ -206,6 +235,13 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         outbox.hang_up();
         ended
     }
+}
+
+fn opening<S, F>(hook: impl Fn(Arc<S>, Fakes) -> F + Send + Sync + 'static) -> OnOpen<S>
+where
+    F: Future<Output = Result<Value, String>> + Send + 'static,
+{
+    Arc::new(move |state, fakes| Box::pin(hook(state, fakes)))
 }
 
 /// The handler that [`Adapter::around`] wraps.
@@ -304,7 +340,9 @@ impl<S: Send + Sync + 'static> Served<S> {
         let state = Arc::new(state);
         let fakes = Fakes::new(&open.session, Arc::clone(&self.outbox));
         self.sessions.insert(open.session, Arc::clone(&state));
-        let Some(on_open) = &self.adapter.on_open else { return Ok(Some(json!({}))) };
+        let Some(on_open) = self.adapter.opening(open.contract.as_deref()) else {
+            return Ok(Some(json!({})));
+        };
         let (opening, outbox, id) = (on_open(state, fakes), Arc::clone(&self.outbox), id.clone());
         tokio::spawn(async move {
             let answer = opening.await;

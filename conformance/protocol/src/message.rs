@@ -71,6 +71,9 @@ pub struct HelloReply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Open {
     pub session: String,
+    /// The contract whose cases run in this session. An adapter with several servers answers with this contract's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
     /// An absolute path to an empty or prepared folder; absent for contracts that touch no files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,

@@ -211,8 +211,8 @@ mod tests {
             keep_in: ".".to_owned(),
         };
         assert_eq!(
-            rerun.command("sage.utils/a/b"),
-            "proofmark run --case sage.utils/a/b -- node my-adapter.mjs"
+            rerun.command("my.notes/a/b"),
+            "proofmark run --case my.notes/a/b -- node my-adapter.mjs"
         );
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }

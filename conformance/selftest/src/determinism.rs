@@ -1,9 +1,13 @@
 //! The same subject and the same suite give the same report, whatever the order, the number of workers,
 //! the window and the division into shards.
+//!
+//! Two ways run every case, and their reports are compared. Each further way runs a sample of its own, a case of every
+//! requirement and every case that failed, and is held against the same cases of the first way.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use proofmark_adversaries::Among;
 use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::law::LawOptions;
@@ -14,6 +18,7 @@ use proofmark_suite::verdict::RunOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::sample::sample;
 use crate::{SelftestError, pool};
 
 /// One way to run the suite.
@@ -24,14 +29,22 @@ pub struct Way {
     jobs: usize,
     window: usize,
     shards: u64,
+    /// It runs every case; the others run a sample, unless all are asked for.
+    whole: bool,
 }
 
-const FORWARDS: Way =
-    Way { told: "forwards, one worker", shuffle: None, jobs: 1, window: 32, shards: 1 };
+const FORWARDS: Way = Way {
+    told: "forwards, one worker",
+    shuffle: None,
+    jobs: 1,
+    window: 32,
+    shards: 1,
+    whole: false,
+};
 
 /// The first is what the others are held against.
 pub const WAYS: &[Way] = &[
-    FORWARDS,
+    Way { whole: true, ..FORWARDS },
     Way { told: "forwards again", ..FORWARDS },
     Way { told: "one case at a time", window: 1, ..FORWARDS },
     Way { told: "two workers", jobs: 2, ..FORWARDS },
@@ -43,6 +56,7 @@ pub const WAYS: &[Way] = &[
         shuffle: Some(3),
         jobs: 4,
         window: 3,
+        whole: true,
         ..FORWARDS
     },
     Way { told: "shuffled with seed 4, window 100", shuffle: Some(4), window: 100, ..FORWARDS },
@@ -59,23 +73,17 @@ pub const WAYS: &[Way] = &[
 /// Some of them, the most different from one another.
 pub const FEW_WAYS: &[Way] = &[WAYS[0], WAYS[7], WAYS[8], WAYS[10]];
 
-/// With a process that crashes, all cases are lost that are under way: it is tried among those of every contract.
-const CRASHES: &str = "crashes-on-empty-text";
-
-/// Saboteurs whose reports have failures of several kinds: differences, a crash, a fault of the wire.
-const FAILING: &[&str] =
-    &["tail-from-the-head", CRASHES, "prints-on-huge-numbers", "caps-characters"];
-
-/// Those of them that fail in this suite, and the contracts among whose cases they are tried; none means all.
+/// Saboteurs whose reports have failures of several kinds (differences, a crash, a fault of the wire) and that fail in
+/// this suite, each with the contracts among whose cases it runs; none means all.
 pub fn failing(suite: &Suite) -> impl Iterator<Item = (&'static str, Vec<String>)> {
-    let tried_in = |name: &'static str| {
-        let (_, breaks) = proofmark_adversaries::saboteurs().find(|(one, _)| one.name == name)?;
+    proofmark_adversaries::saboteurs().filter_map(|(saboteur, breaks)| {
+        let among = saboteur.repeated?;
         let broken = breaks.iter().filter_map(|id| suite.requirement(id));
         let contracts: BTreeSet<String> = broken.map(|(contract, _)| contract.id.clone()).collect();
-        let all = if name == CRASHES { Vec::new() } else { contracts.iter().cloned().collect() };
-        (!contracts.is_empty()).then_some((name, all))
-    };
-    FAILING.iter().copied().filter_map(tried_in)
+        let own = contracts.iter().cloned().collect();
+        let tried = if among == Among::Everything { Vec::new() } else { own };
+        (!contracts.is_empty()).then_some((saboteur.name, tried))
+    })
 }
 
 /// So many runs at a time: a run waits more than it works.
@@ -89,6 +97,8 @@ pub struct Determinism {
     pub subject: String,
     /// How many runs were made.
     pub runs: usize,
+    /// How many of them had every case.
+    pub whole: usize,
     /// The size of the report that they share.
     pub bytes: usize,
     /// How many cases failed in it; a report of passes alone would prove little.
@@ -114,6 +124,8 @@ pub struct Subject {
     pub contracts: Vec<String>,
     /// It is wrong on purpose: a report without failures would be a proof of nothing.
     pub must_fail: bool,
+    /// Every way runs every case.
+    pub full: bool,
 }
 
 /// As [`check`], for several subjects, one after the other: each is run in several ways at a time already.
@@ -133,77 +145,139 @@ pub fn check(
     options: &RunOptions,
     cancel: &Cancel,
 ) -> Result<Determinism, SelftestError> {
-    let Subject { command, ways, contracts, must_fail } = subject;
+    let Subject { command, ways, contracts, must_fail, full } = subject;
     let chosen = |case: &&Case| contracts.is_empty() || contracts.contains(&case.contract);
     let cases: Vec<&Case> = suite.cases.iter().filter(chosen).collect();
-    let reports =
-        pool::each(ways, AT_A_TIME, |way| report(suite, &cases, command, options, *way, cancel));
-    let mut reports = reports.into_iter().zip(*ways);
-    let (first, failing) = match reports.next() {
-        Some((first, _)) => first?,
-        None => (String::new(), 0),
+    let is_whole = |way: &Way| *full || way.whole;
+    let whole: Vec<Way> = ways.iter().copied().filter(is_whole).collect();
+    let sampled: Vec<Way> = ways.iter().copied().filter(|way| !is_whole(way)).collect();
+    let mut differing = Vec::new();
+    let mut compare = |way: &Way, first: &str, other: &str| {
+        if first != other {
+            let (first, other) = first_difference(first, other);
+            differing.push(Differing { way: way.told, first, other });
+        }
     };
-    let empty = match (must_fail, failing) {
+
+    let bench = Bench { suite, command, options, cancel };
+    // Of the runs that are only compared, nothing but the report is kept.
+    let mut others = pool::each(&whole, AT_A_TIME, |way| {
+        let outcome = bench.run(&cases, *way)?;
+        let report = bench.report(&outcome);
+        Ok::<_, SelftestError>((report, (way.told == whole[0].told).then_some(outcome)))
+    })
+    .into_iter();
+    let Some(first) = others.next() else { return Ok(Determinism::of_nothing(command)) };
+    let (first_report, first) = first?;
+    let first = first.unwrap_or_default();
+    for (other, way) in others.zip(&whole[1..]) {
+        compare(way, &first_report, &other?.0);
+    }
+
+    let failed = |case: &&&Case| {
+        first.results.iter().any(|result| result.case == case.name && !result.passed())
+    };
+    let failing: Vec<&Case> = cases.iter().filter(failed).copied().collect();
+    let reports = pool::each(&sampled, AT_A_TIME, |way| {
+        let mut some = sample(&cases, way.told);
+        some.extend(&failing);
+        some.sort_by(|one, other| one.name.cmp(&other.name));
+        some.dedup_by(|one, other| one.name == other.name);
+        let expected = bench.report(&of_these(&first, &some));
+        Ok::<_, SelftestError>((expected, bench.report(&bench.run(&some, *way)?)))
+    });
+    for (reports, way) in reports.into_iter().zip(&sampled) {
+        let (expected, other) = reports?;
+        compare(way, &expected, &other);
+    }
+
+    let empty = match (must_fail, failing.len()) {
         (true, 0) => Some("no case fails, and some must".to_owned()),
-        _ if failing == cases.len() => {
+        (_, count) if count == cases.len() => {
             Some("no case passes, so the reports prove little".to_owned())
         }
         _ => None,
     };
-    let mut differing = Vec::new();
-    for (other, way) in reports {
-        let (other, _) = other?;
-        if other != first {
-            let (first, other) = first_difference(&first, &other);
-            differing.push(Differing { way: way.told, first, other });
-        }
-    }
     Ok(Determinism {
         subject: command.shown.clone(),
         runs: ways.len(),
-        bytes: first.len(),
-        failing,
+        whole: whole.len(),
+        bytes: first_report.len(),
+        failing: failing.len(),
         empty,
         differing,
     })
 }
 
-/// The report without what may differ, and how many cases failed.
-fn report(
-    suite: &Suite,
-    cases: &[&Case],
-    command: &SubjectCommand,
-    options: &RunOptions,
-    way: Way,
-    cancel: &Cancel,
-) -> Result<(String, usize), SelftestError> {
-    let options = RunOptions {
-        shuffle: way.shuffle,
-        jobs: way.jobs,
-        window: way.window,
-        laws: LawOptions { cases: LAW_CASES, ..options.laws },
-        ..options.clone()
-    };
-    let mut parts = Vec::new();
-    for shard in Shard::all(way.shards) {
-        let cases: Vec<&Case> = cases.iter().copied().filter(|case| shard.picks(case)).collect();
-        if !cases.is_empty() {
-            parts.push(run(suite, cases, command, &options, cancel, |_| ())?);
+impl Determinism {
+    fn of_nothing(command: &SubjectCommand) -> Self {
+        Self {
+            subject: command.shown.clone(),
+            runs: 0,
+            whole: 0,
+            bytes: 0,
+            failing: 0,
+            empty: Some("there is no way to run it".to_owned()),
+            differing: Vec::new(),
         }
     }
-    let Some(outcome) = RunOutcome::merged(parts) else { return Ok((String::new(), 0)) };
-    if outcome.interrupted {
-        return Err(SelftestError::Interrupted);
+}
+
+/// What a run of these cases alone would have found.
+fn of_these(outcome: &RunOutcome, cases: &[&Case]) -> RunOutcome {
+    let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    let results = outcome.results.iter().filter(|result| names.contains(result.case.as_str()));
+    RunOutcome {
+        subject: outcome.subject.clone(),
+        results: results.cloned().collect(),
+        faults: outcome.faults.clone(),
+        laws: outcome.laws,
+        ..RunOutcome::default()
     }
-    let holds = outcome.all_passed();
-    let failing = outcome.results.iter().filter(|result| !result.passed()).count();
-    let contracts = outcome.judge(suite);
-    let mut report =
-        proofmark_report::json::report(suite, &outcome, &contracts, holds, Duration::ZERO);
-    if let Value::Object(report) = &mut report {
-        report.shift_remove("timing");
+}
+
+/// A subject, and what its runs have in common.
+struct Bench<'a> {
+    suite: &'a Suite,
+    command: &'a SubjectCommand,
+    options: &'a RunOptions,
+    cancel: &'a Cancel,
+}
+
+impl Bench<'_> {
+    fn run(&self, cases: &[&Case], way: Way) -> Result<RunOutcome, SelftestError> {
+        let Self { suite, command, options, cancel } = self;
+        let options = RunOptions {
+            shuffle: way.shuffle,
+            jobs: way.jobs,
+            window: way.window,
+            laws: LawOptions { cases: LAW_CASES, ..options.laws },
+            ..(*options).clone()
+        };
+        let mut parts = Vec::new();
+        for shard in Shard::all(way.shards) {
+            let picked = cases.iter().copied().filter(|case| shard.picks(case));
+            let picked: Vec<&Case> = picked.collect();
+            if !picked.is_empty() {
+                parts.push(run(suite, picked, command, &options, cancel, |_| ())?);
+            }
+        }
+        let outcome = RunOutcome::merged(parts).unwrap_or_default();
+        if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
     }
-    Ok((format!("{report:#}"), failing))
+
+    /// The report without what may differ.
+    fn report(&self, outcome: &RunOutcome) -> String {
+        let contracts = outcome.judge(self.suite);
+        let holds = outcome.all_passed();
+        let zero = Duration::ZERO;
+        let mut report =
+            proofmark_report::json::report(self.suite, outcome, &contracts, holds, zero);
+        if let Value::Object(report) = &mut report {
+            report.shift_remove("timing");
+        }
+        format!("{report:#}")
+    }
 }
 
 /// The first line in which two reports differ.

@@ -10,8 +10,9 @@ pub mod mutants;
 pub mod nulls;
 mod pool;
 pub mod saboteurs;
+mod sample;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proofmark_adversaries::{Adversary, Claims};
 use proofmark_suite::law::LawOptions;
@@ -27,12 +28,15 @@ pub struct Options {
     pub at_a_time: usize,
     /// Processes of each adversary. No finding depends on it.
     pub jobs: usize,
+    /// Every case in every run, where a sample would do.
+    pub full: bool,
     pub cancel: Cancel,
 }
 
 impl Options {
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), at_a_time: 6, jobs: 1, cancel: Cancel::default() }
+        let cancel = Cancel::default();
+        Self { program: program.into(), at_a_time: 6, jobs: 1, full: false, cancel }
     }
 
     /// How an adversary is run. What is wrong on purpose fails at the first inputs of a law, and nobody
@@ -74,17 +78,30 @@ impl Options {
     }
 }
 
-/// A folder in memory, if the machine has one and nobody chose another. Hundreds of runs on a disk wait
-/// for it more than they work.
+/// A folder in memory, if the machine has one that will do and nobody chose another. On a disk, runs wait for it more
+/// than they work.
 pub fn memory() -> Option<PathBuf> {
     if std::env::var_os("TMPDIR").is_some() {
         return None;
     }
     let folder = PathBuf::from("/dev/shm");
-    let usable = std::fs::metadata(&folder)
-        .is_ok_and(|about| about.is_dir() && !about.permissions().readonly());
-    usable.then_some(folder)
+    will_do(&folder).then_some(folder)
 }
+
+/// Containers often have a small one that no program can be started from; some cases start programs of their own.
+fn will_do(folder: &Path) -> bool {
+    use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+    let usable = access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    usable
+        && statvfs(folder).is_ok_and(|about| {
+            let forbids = StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY;
+            let free = about.f_bavail.saturating_mul(about.f_frsize);
+            !about.f_flag.intersects(forbids) && free >= LEAST_MEMORY
+        })
+}
+
+/// In bytes. Workspaces are small, but many are there at a time.
+const LEAST_MEMORY: u64 = 1 << 30;
 
 /// Why there is no finding.
 #[derive(Debug, thiserror::Error)]

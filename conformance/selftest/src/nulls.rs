@@ -53,8 +53,10 @@ pub fn check_these(
     exceptions: &[Exception],
     options: &Options,
 ) -> Result<Vec<NullReport>, SelftestError> {
-    let reports = pool::each(adversaries, options.at_a_time, |adversary| {
-        let outcome = try_null(suite, adversary, options)?;
+    let cover = cover(suite);
+    let slow = |adversary: &&Adversary| adversary.slow;
+    let reports = pool::each_with_first(adversaries, options.at_a_time, slow, |adversary| {
+        let outcome = try_null(suite, &cover, adversary, options)?;
         Ok(report(suite, adversary, &outcome, exceptions))
     });
     reports.into_iter().collect()
@@ -65,6 +67,7 @@ const SHORT: Duration = Duration::from_millis(250);
 
 fn try_null(
     suite: &Suite,
+    first: &[&Case],
     adversary: &Adversary,
     options: &Options,
 ) -> Result<RunOutcome, SelftestError> {
@@ -85,9 +88,8 @@ fn try_null(
         if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
     };
     // What one case has broken no other can mend, so most cases need not be run.
-    let first = cover(suite);
-    let outcome = play(first.clone())?;
-    let rest = still_open(suite, &outcome, &first);
+    let outcome = play(first.to_vec())?;
+    let rest = still_open(suite, &outcome, first);
     if rest.is_empty() {
         return Ok(outcome);
     }
@@ -95,16 +97,21 @@ fn try_null(
     Ok(RunOutcome::merged(parts).unwrap_or_else(|| unreachable!("there are two parts")))
 }
 
-/// A few cases that show every `must` together.
+/// A few cases that show every `must` together: those that show many come first.
 fn cover(suite: &Suite) -> Vec<&Case> {
+    let musts = |case: &Case| case.shows.iter().filter(|id| is_must(suite, id)).count();
+    let mut cases: Vec<(usize, &Case)> =
+        suite.cases.iter().map(|case| (musts(case), case)).collect();
+    cases.sort_by_key(|(musts, _)| std::cmp::Reverse(*musts));
     let mut shown = BTreeSet::new();
     let mut cover = Vec::new();
-    for case in &suite.cases {
+    for (_, case) in cases {
         let musts = case.shows.iter().filter(|id| is_must(suite, id));
         if musts.filter(|id| shown.insert(id.as_str())).count() > 0 {
             cover.push(case);
         }
     }
+    cover.sort_by(|one, other| one.name.cmp(&other.name));
     cover
 }
 

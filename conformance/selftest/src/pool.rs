@@ -9,18 +9,30 @@ pub(crate) fn each<T: Sync, R: Send>(
     at_a_time: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    each_with_first(items, at_a_time, |_| false, work)
+}
+
+/// As [`each`], but those that are `slow` begin first: one that waits should not be what all wait for at the end.
+pub(crate) fn each_with_first<T: Sync, R: Send>(
+    items: &[T],
+    at_a_time: usize,
+    slow: impl Fn(&T) -> bool,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let mut order: Vec<(usize, &T)> = items.iter().enumerate().collect();
+    order.sort_by_key(|(_, item)| !slow(item));
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(items.len()));
     std::thread::scope(|scope| {
         for _ in 0..at_a_time.clamp(1, items.len().max(1)) {
             scope.spawn(|| {
                 loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
+                    let turn = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((index, item)) = order.get(turn) else { break };
                     let result = work(item);
                     done.lock()
                         .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .push((index, result));
+                        .push((*index, result));
                 }
             });
         }
@@ -38,6 +50,9 @@ mod tests {
     fn results_stand_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         assert_eq!(each(&items, 7, |item| item * 2), (0..200).step_by(2).collect::<Vec<_>>());
+        let odd = |item: &usize| item % 2 == 1;
+        let halved = each_with_first(&items, 3, odd, |item| item / 2);
+        assert_eq!(halved, items.iter().map(|item| item / 2).collect::<Vec<_>>());
         assert_eq!(each(&Vec::<usize>::new(), 7, |item| item * 2), Vec::<usize>::new());
     }
 }

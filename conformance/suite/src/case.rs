@@ -19,7 +19,7 @@ pub const MAIN_SESSION: &str = "";
 /// One case, whether it came from a fixture, a narrative or a law.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The whole, permanent name: `sage.chronicle/append/round-trip`.
+    /// The whole, permanent name: `my.notes/append/round-trip`.
     pub name: String,
     /// Names that it had before.
     pub aliases: Vec<String>,

@@ -1,11 +1,12 @@
-//! Do the tools of an MCP server, whichever they are, keep the envelope of `common`?
+//! Do the tools of an MCP server, whichever they are, keep the response envelope?
 //!
 //! Nothing is known of the tools but what the server lists. Each is called with input that it should refuse, and with
 //! input that fits its schema if it only reads, or if the caller allows more.
 
 use std::collections::BTreeSet;
 
-use proofmark_fakes::llm::{Draws, fitting};
+use proofmark_fakes::draws::Draws;
+use proofmark_fakes::schema::fitting;
 use serde::Serialize;
 use serde_json::{Value, json};
 

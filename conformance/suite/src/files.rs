@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_fakes::workspace::TempWorkspace;
-use sage_errors::SageError;
+use proofmark_fakes::workspace::{TempWorkspace, WorkspaceError};
 use serde_json::Value;
 
 use crate::case::{FileExpected, FileGiven};
@@ -21,7 +20,7 @@ pub(crate) struct FileDifference {
 pub(crate) fn write(
     workspace: &TempWorkspace,
     files: &BTreeMap<String, FileGiven>,
-) -> Result<(), SageError> {
+) -> Result<(), WorkspaceError> {
     for (path, given) in files {
         match given {
             FileGiven::Text(text) => workspace.file(path, text)?,
@@ -60,9 +59,9 @@ fn read(workspace: &TempWorkspace, path: &str, expected: &FileExpected) -> FileS
         (Ok(true), FileExpected::Symlink(_)) => workspace.link(path).map(FileSeen::Symlink),
         (Ok(true), FileExpected::Entries(_)) => workspace.entries(path).map(FileSeen::Entries),
         (Ok(true), _) => workspace.read(path).map(FileSeen::Text),
-        (Err(fault), _) => Err(fault),
+        (Err(error), _) => Err(error),
     };
-    seen.unwrap_or_else(|fault| FileSeen::Other(fault.message().to_owned()))
+    seen.unwrap_or_else(|error| FileSeen::Other(error.to_string()))
 }
 
 /// The first file that is not as expected.

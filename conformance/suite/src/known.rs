@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! # What my-build cannot do yet.
-//! sage.chronicle/append/round-trip  until=2027-01-31  the log writer does not sync yet
+//! my.notes/append/round-trip  until=2027-01-31  the log writer does not sync yet
 //! ```
 
 use std::collections::BTreeMap;

@@ -55,6 +55,8 @@ pub struct Requirement {
     /// The hook of something optional. Who does not offer it has made no such promise.
     pub applies_with: Option<String>,
     pub at: Location,
+    /// A saboteur of the reference breaks it. Needed where no single answer shows that it is broken.
+    pub saboteur: bool,
 }
 
 impl Requirement {
@@ -67,7 +69,7 @@ impl Requirement {
 /// A contract and its requirements, in the ledger's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contract {
-    /// `sage.chronicle`.
+    /// `my.notes`.
     pub id: String,
     pub title: String,
     /// The file that holds the contract's text.
@@ -129,6 +131,8 @@ struct RequirementEntry {
     excluded: Option<String>,
     #[serde(rename = "applies-with")]
     applies_with: Option<String>,
+    #[serde(default)]
+    saboteur: bool,
 }
 
 /// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
@@ -240,6 +244,7 @@ pub(crate) fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Ve
                 reason: entry.reason,
                 excluded: entry.excluded,
                 applies_with: entry.applies_with,
+                saboteur: entry.saboteur,
             })
             .collect(),
         at: place(at),
@@ -290,7 +295,7 @@ fn is_operation(name: &str) -> bool {
 
 /// What an id of a contract looks like.
 pub const CONTRACT_IDS: &str =
-    "write lower-case words with dots or dashes between them, such as `sage.chronicle`";
+    "write lower-case words with dots or dashes between them, such as `my.notes`";
 
 /// Whether a contract may be called so. Its id is the name of a folder, too.
 pub fn is_contract_id(id: &str) -> bool {

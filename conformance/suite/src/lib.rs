@@ -10,6 +10,7 @@
 pub mod case;
 pub mod doctor;
 pub mod envelope;
+mod extensions;
 mod files;
 pub mod gherkin;
 pub mod judge;
@@ -31,6 +32,7 @@ pub mod transcript;
 pub mod verdict;
 pub mod wire;
 
+pub use extensions::Extensions;
 pub use load::source::{SourceError, SuiteFiles};
 pub use problem::{Location, Place, Problem, nearest};
 pub use subject::host::Ask;

@@ -48,7 +48,7 @@ struct Row {
 }
 
 impl Problem {
-    pub(crate) fn new(file: &str, line: usize, message: impl Into<String>) -> Self {
+    pub fn new(file: &str, line: usize, message: impl Into<String>) -> Self {
         let at = Location { file: file.to_owned(), line };
         Self { at, message: message.into(), place: None, row: None }
     }

@@ -125,7 +125,7 @@ fn known<'a, I: Iterator<Item = &'a str>>(
 ) -> Result<(), SelectError> {
     match asked.iter().find(|name| !all().any(|known| known == *name)) {
         Some(name) => {
-            // Its own part of the name is a slip that no distance knows: `utils` for `sage.utils`.
+            // Its own part of the name is a slip that no distance knows: `notes` for `my.notes`.
             let ending = format!(".{name}");
             let whole = all().find(|known| known.ends_with(&ending));
             let nearest = whole.or_else(|| nearest(name, all())).map(str::to_owned);

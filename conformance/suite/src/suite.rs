@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proofmark_fakes::host::FakeKind;
+
 use crate::case::Case;
-use crate::gherkin;
+use crate::extensions::Extensions;
+use crate::gherkin::{self, vocabulary::Vocabulary};
 use crate::law;
 use crate::ledger::{self, Contract, Requirement};
 use crate::load::source::SuiteFiles;
@@ -18,13 +21,16 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// Of all features and fixtures.
     pub digest: String,
+    /// Fakes that cases can ask for.
+    pub fakes: Vec<&'static FakeKind>,
     /// Contracts were left out: what is not here may be in the whole.
     pub is_part: bool,
 }
 
 impl Suite {
-    /// Reads and checks every file; all problems are told, not only the first.
-    pub fn load(files: &SuiteFiles) -> Result<Self, Vec<Problem>> {
+    /// Reads and checks every file, and adds what rooms have. Gives all problems, not only the first.
+    pub fn load(files: &SuiteFiles, extensions: &Extensions) -> Result<Self, Vec<Problem>> {
+        let steps = Vocabulary::new(&extensions.steps);
         let mut contracts: BTreeMap<String, Contract> = BTreeMap::new();
         let mut cases = Vec::new();
         let mut problems = Vec::new();
@@ -60,7 +66,7 @@ impl Suite {
                     found
                 }
                 ["features", folder, name] if name.ends_with(".feature") => {
-                    let (mut read, found) = gherkin::parse(path, folder, text);
+                    let (mut read, found) = gherkin::parse(path, folder, text, &steps);
                     cases.append(&mut read);
                     found
                 }
@@ -75,17 +81,23 @@ impl Suite {
             }
             problems.append(&mut found);
         }
-        cases.append(&mut law::cases(&contracts));
+        cases.append(&mut law::cases(&extensions.laws, &contracts));
         for case in &mut cases {
             lint::derive_needs(case, contracts.get(&case.contract));
         }
         cases.sort_by(|a, b| a.name.cmp(&b.name));
-        problems.append(&mut lint::check(&contracts, &cases, &lint::Unread { broken, no_ledger }));
+        problems.append(&mut lint::check(
+            &contracts,
+            &cases,
+            &lint::Unread { broken, no_ledger },
+            &extensions.fakes,
+        ));
         if problems.is_empty() {
             return Ok(Self {
                 contracts: contracts.into_values().collect(),
                 cases,
                 digest: files.digest(),
+                fakes: extensions.fakes.clone(),
                 is_part: false,
             });
         }
@@ -112,6 +124,11 @@ impl Suite {
         self.cases.retain(|case| contracts.contains(&case.contract));
         self.is_part = true;
         Ok(self)
+    }
+
+    /// The ids of all contracts.
+    pub fn ids(&self) -> Vec<String> {
+        self.contracts.iter().map(|contract| contract.id.clone()).collect()
     }
 
     pub fn contract(&self, id: &str) -> Option<&Contract> {

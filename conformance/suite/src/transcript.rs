@@ -78,6 +78,8 @@ impl Transcript {
 pub enum Stopped {
     /// The adapter refused `open`.
     Refused(RpcError),
+    /// The case's fakes cannot be made from their scripts.
+    Fakes(String),
     /// A process faulted, or could not be had.
     #[serde(rename_all = "camelCase")]
     Fault {

@@ -1,18 +1,21 @@
-//! The reference as a program of its own, without the harness: `proofmark run -- proofmark-reference`.
+//! The reference as a program of its own: `proofmark run -- proofmark-reference`.
 
 use std::io;
 
-use proofmark_reference::MCP_FLAG;
+use proofmark_room::{MCP_FLAG, TIME_FLAG, serve};
 
 fn main() -> io::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.as_slice() {
-        [] => proofmark_reference::serve_stdio(),
-        [flag, now] if flag == MCP_FLAG => proofmark_reference::serve_mcp(now, |server| server),
+    match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => serve(proofmark_catalog::reference()),
+        [mcp, contract, time, now] if *mcp == MCP_FLAG && *time == TIME_FLAG => {
+            proofmark_catalog::serve_mcp(contract, now)
+        }
         other => {
-            let told =
-                format!("{other:?} is not understood; there is `{MCP_FLAG} TIME`, or nothing");
-            Err(io::Error::new(io::ErrorKind::InvalidInput, told))
+            let message = format!(
+                "{other:?} is not understood; give `{MCP_FLAG} CONTRACT {TIME_FLAG} TIME`, or nothing"
+            );
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
         }
     }
 }

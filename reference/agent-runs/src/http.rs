@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::body::{Body as HttpBody, Bytes};
@@ -67,8 +67,9 @@ pub async fn serve(
 
 /// Every endpoint, behind the checks of host and origin.
 pub fn router(engine: Arc<Engine>) -> Router {
-    let (router, page) = endpoints();
+    let (router, page) = &*ENDPOINTS;
     router
+        .clone()
         .route("/api/openapi.json", axum::routing::get(move || async move { Json(page) }))
         .fallback(async || Refusal::NoPath)
         .method_not_allowed_fallback(async || Refusal::NoMethod)
@@ -80,8 +81,12 @@ pub fn router(engine: Arc<Engine>) -> Router {
 /// The OpenAPI page of the endpoints, made of their code.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    endpoints().1
+    ENDPOINTS.1.clone()
 }
+
+/// Made once: the page takes longer to build than most requests take to answer.
+static ENDPOINTS: LazyLock<(Router<Arc<Engine>>, utoipa::openapi::OpenApi)> =
+    LazyLock::new(endpoints);
 
 fn endpoints() -> (Router<Arc<Engine>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Page::openapi())

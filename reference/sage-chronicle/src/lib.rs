@@ -9,74 +9,7 @@
 //! files that were opened before and the lines that were last written to them; both are believed
 //! only when, under the lock, the path still leads to that file and the file still ends in that line.
 //!
-//! # Contract
-//! - CHRONICLE-001 What was appended is read back, with its `eventId`.
-//! - CHRONICLE-002 Members of any name and kind are kept.
-//! - CHRONICLE-003 So are the optional ones, and none is invented.
-//! - CHRONICLE-004 An append returns nothing.
-//! - CHRONICLE-005 Events are read in the order of their appends.
-//! - CHRONICLE-006 Bytes that are there stay as they are.
-//! - CHRONICLE-007 An event is one line of JSON with a newline at its end.
-//! - CHRONICLE-008 What was acknowledged survives `kill -9`.
-//! - CHRONICLE-009 Processes on one workspace see each other's events.
-//! - CHRONICLE-010 Each path is a chronicle of its own.
-//! - CHRONICLE-011 The id is the SHA-256 of the canonical JSON without `eventId`.
-//! - CHRONICLE-012 The order of keys does not change the id.
-//! - CHRONICLE-013 `append_event` replaces an id that it is given.
-//! - CHRONICLE-014 `append_event_with_id` keeps it.
-//! - CHRONICLE-015 `append_event_with_id` refuses an event without a valid one: 64 lower-case
-//!   hexadecimal digits, which need not be the event's hash.
-//! - CHRONICLE-016 `append_event` leaves out what the chronicle already ends with.
-//! - CHRONICLE-017 A repeat with others in between is appended.
-//! - CHRONICLE-018 A torn last line is passed over.
-//! - CHRONICLE-019 The next append closes it and starts a line of its own.
-//! - CHRONICLE-020 So is any other line that is not a JSON object.
-//! - CHRONICLE-021 A missing chronicle is empty, and reading does not make it.
-//! - CHRONICLE-022 A line may be any spelling of its JSON.
-//! - CHRONICLE-023 Reading changes nothing.
-//! - CHRONICLE-024 `tail` gives the last `n` events, oldest first.
-//! - CHRONICLE-025 If there are fewer, it gives all.
-//! - CHRONICLE-026 It counts whole events only.
-//! - CHRONICLE-027 Without `n` it gives 10.
-//! - CHRONICLE-028 With 0 it gives none.
-//! - CHRONICLE-029 A negative `n` is refused.
-//! - CHRONICLE-030 So is one that is no integer.
-//! - CHRONICLE-031 Appends of many threads stand there once and whole.
-//! - CHRONICLE-032 So do those of many processes.
-//! - CHRONICLE-033 Different chronicles do not disturb each other.
-//! - CHRONICLE-034 A lock that stays taken is `ELOCK_TIMEOUT`, with the holder where the system tells.
-//! - CHRONICLE-035 The lock works among processes as among threads.
-//! - CHRONICLE-036 It is the lock of one chronicle.
-//! - CHRONICLE-037 After its release an append succeeds.
-//! - CHRONICLE-038 An append waits for it as long as the caller says.
-//! - CHRONICLE-039 An append that ran out of time writes nothing, ever.
-//! - CHRONICLE-040 The error tells the time limit of the call.
-//! - CHRONICLE-041 That is 2000 ms unless the caller says otherwise.
-//! - CHRONICLE-042 Reading needs no lock.
-//! - CHRONICLE-043 A dead process holds no lock.
-//! - CHRONICLE-044 A time limit is a non-negative integer; 0 is one try.
-//! - CHRONICLE-045 An event has a `type`: a string, and not an empty one.
-//! - CHRONICLE-046 It has a `timestamp`: a string, in ISO 8601.
-//! - CHRONICLE-047 It has an `actor`: an object.
-//! - CHRONICLE-048 The actor has an `agent`: a string.
-//! - CHRONICLE-049 The actor has an `id`: a string.
-//! - CHRONICLE-050 An event is an object.
-//! - CHRONICLE-051 A refusal names every fault: `actor.agent`, `tags.0`.
-//! - CHRONICLE-052 It comes before anything is touched.
-//! - CHRONICLE-053 So neither a lock nor a disk can hide it.
-//! - CHRONICLE-054 A path ends in `.sage`, with a name before it.
-//! - CHRONICLE-055 It is relative to the workspace.
-//! - CHRONICLE-056 Dots and folders are legal: `.sage/warden.dev.sage`.
-//! - CHRONICLE-057 `..` is not, nor is an empty segment; so nothing outside is touched.
-//! - CHRONICLE-058 A link that leads out of the workspace is `EPERMISSION`; one that stays inside is
-//!   followed.
-//! - CHRONICLE-059 Any character but NUL and the backslash may stand in a name.
-//! - CHRONICLE-060 Missing folders are made by an append.
-//! - CHRONICLE-061 What the system refuses is `EIO`, with the operation: `read` or `write`.
-//! - CHRONICLE-062 It carries the path as the caller wrote it.
-//! - CHRONICLE-063 With [`Options::durable`] an event is acknowledged when it is on the disk.
-//! - CHRONICLE-064 Nothing but these operations touches the disk.
-//! - CHRONICLE-065 `..` that stays inside is refused as well.
+//! `proofmark show sage.chronicle` lists the promises that it keeps.
 //!
 //! Decided here: a last line without a newline that is a whole object counts, since no part of an
 //! object is one. A line that no Rust string or number can hold (half a surrogate pair, `1e400`) is

@@ -24,8 +24,10 @@ impl ReadAt for std::fs::File {
 /// Every event in the first `len` bytes, in order. Blocks are parsed side by side.
 pub(crate) fn all(source: &impl ReadAt, len: u64, block: usize) -> io::Result<Vec<Event>> {
     let blocks = len.div_ceil(block as u64);
-    let workers = thread::available_parallelism().map_or(1, NonZero::get) as u64;
-    if blocks <= 1 || workers == 1 {
+    // The system is asked only if it matters: on Linux the answer takes three files of /proc and /sys.
+    let cores = || thread::available_parallelism().map_or(1, NonZero::get) as u64;
+    let workers = if blocks <= 1 { 1 } else { cores() };
+    if workers == 1 {
         let mut events = Vec::new();
         let mut buffer = Vec::new();
         for index in 0..blocks {

@@ -4,36 +4,7 @@
 //! an error that forgets one does not compile. At the edge an error is one flat JSON object:
 //! `name`, `code`, `message`, the properties, and `cause` when there is one.
 //!
-//! # Contract
-//! - ERRORS-001 An error carries its code.
-//! - ERRORS-002 It carries its message.
-//! - ERRORS-003 It has a name.
-//! - ERRORS-004 A cause is kept, whatever its kind.
-//! - ERRORS-005 Without a cause there is none in the JSON form.
-//! - ERRORS-006 Properties beyond the taxonomy are kept.
-//! - ERRORS-007 `EVALIDATION` lists a detail for each fault, in order.
-//! - ERRORS-008 A detail has a `field` and a `reason`.
-//! - ERRORS-009 A detail keeps `received` and `expected`, of whatever kind.
-//! - ERRORS-010 What a detail does not have is absent rather than null.
-//! - ERRORS-011 The text's validation error comes back whole.
-//! - ERRORS-012 `EPERMISSION` has a `resource` and an `operation`.
-//! - ERRORS-013 It keeps `policy`.
-//! - ERRORS-014 Without `policy` there is none.
-//! - ERRORS-015 `ETIMEOUT` has `timeoutMs`, `elapsedMs` and an `operation`.
-//! - ERRORS-016 `EIO` has an `operation`.
-//! - ERRORS-017 It keeps `path`.
-//! - ERRORS-018 Without `path` there is none.
-//! - ERRORS-019 The system's code does not take the place of `EIO`.
-//! - ERRORS-020 `ELOCK_TIMEOUT` has a `path` and `timeoutMs`.
-//! - ERRORS-021 It keeps `holder`.
-//! - ERRORS-022 Without `holder` there is none.
-//! - ERRORS-023 The text's lock timeout comes back whole.
-//! - ERRORS-024 `EHALT` has an `invariant`.
-//! - ERRORS-025 It has `expected` and `actual`, of whatever kind.
-//! - ERRORS-026 It keeps `context` with all its members.
-//! - ERRORS-027 Without `context` there is none.
-//! - ERRORS-028 An error that lacks a property is refused, by the property's name.
-//! - ERRORS-029 So is one with a property of the wrong type.
+//! `proofmark show sage.errors` lists the promises that it keeps.
 //!
 //! Decided here: the taxonomy lists for `EIO` a property `code`, the system's code such as
 //! `ENOENT`, but `code` is already the error's own. The error's own stays `EIO`, and the system's

@@ -1,19 +1,21 @@
 //! Round trips through the harness against a bare JSON echo over a pipe, and cases per second.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
-use std::path::PathBuf;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use proofmark_room::bench::{ratio, tell, timed};
+use proofmark_room::{Session, Subject};
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::{Suite, SuiteFiles};
+use proofmark_suite::{Extensions, Suite, SuiteFiles};
 use serde_json::{Value, json};
-
-use super::{ratio, tell, timed};
 
 const CALLS: usize = 20_000;
 const CASES: usize = 40_000;
+
+const OPERATION: &str = "speed.now";
+const NOW: &str = "2024-01-01T00:00:00.000Z";
 
 pub(super) fn bench() -> Result<(), String> {
     let window = RunOptions::default().window;
@@ -46,43 +48,44 @@ fn trips(what: &str, mine: Duration, base: Duration, times: f64) -> Result<(), S
     )
 }
 
-/// So many cases of so many calls each, of the cheapest operation that there is.
+/// So many cases of so many calls each, of a made-up contract with one operation that does nothing.
 fn suite(cases: usize, calls: usize) -> Result<Suite, String> {
     let ledger = r#"
-        contract = "sage.utils"
-        title = "Foundations"
-        text = "sage.md"
-        prefix = "UTILS"
+        contract = "speed"
+        title = "Speed"
+        text = "speed.md"
+        prefix = "SPEED"
         workspace = false
-        operations = ["utils.clock.now"]
+        operations = ["speed.now"]
         [[requirement]]
-        id = "UTILS-001"
+        id = "SPEED-001"
         level = "must"
         basis = "contract"
-        sentence = "The clock tells the time."
+        sentence = "`speed.now` returns the time."
         source = "here"
     "#;
-    let step = json!({ "call": "utils.clock.now", "returns": "2024-01-01T00:00:00.000Z" });
+    let step = json!({ "call": OPERATION, "returns": NOW });
     let step = if calls == 1 {
         step
     } else {
         json!({ "$repeat": { "times": 10_000.min(calls), "item": step } })
     };
     let steps = vec![step; calls.div_ceil(10_000)];
-    let case = |number: usize| json!({ "id": format!("speed/case-{number}"), "why": "Speed.", "shows": ["UTILS-001"], "origin": "contract", "steps": steps });
-    let fixture = json!({ "contract": "sage.utils", "topic": "speed", "cases": (0..cases).map(case).collect::<Vec<_>>() });
+    let case = |number: usize| json!({ "id": format!("speed/case-{number}"), "why": "Speed.", "shows": ["SPEED-001"], "origin": "contract", "steps": steps });
+    let fixture = json!({ "contract": "speed", "topic": "speed", "cases": (0..cases).map(case).collect::<Vec<_>>() });
     let files = [
-        ("fixtures/sage.utils/requirements.toml".to_owned(), ledger.to_owned()),
-        ("fixtures/sage.utils/speed.json".to_owned(), fixture.to_string()),
+        ("fixtures/speed/requirements.toml".to_owned(), ledger.to_owned()),
+        ("fixtures/speed/speed.json".to_owned(), fixture.to_string()),
     ];
-    Suite::load(&SuiteFiles::from_pairs(files)).map_err(|problems| format!("{problems:?}"))
+    Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
+        .map_err(|problems| format!("{problems:?}"))
 }
 
 fn drive(suite: &Suite, jobs: usize, window: usize) -> Result<Duration, String> {
     let subject = SubjectCommand {
-        program: beside("proofmark")?.into(),
-        args: vec!["subject".into()],
-        shown: "proofmark subject".to_owned(),
+        program: std::env::current_exe().map_err(|fault| fault.to_string())?.into(),
+        args: vec!["bench-subject".into()],
+        shown: "xtask bench-subject".to_owned(),
         ..SubjectCommand::default()
     };
     let options = RunOptions { jobs, window, ..RunOptions::default() };
@@ -94,11 +97,12 @@ fn drive(suite: &Suite, jobs: usize, window: usize) -> Result<Duration, String> 
     })
 }
 
-/// A program in the same target folder as this one.
-fn beside(name: &str) -> Result<PathBuf, String> {
-    let me = std::env::current_exe().map_err(|fault| fault.to_string())?;
-    let path = me.with_file_name(name);
-    if path.exists() { Ok(path) } else { Err(format!("`{}` is not built", path.display())) }
+/// `xtask bench-subject`: the subject of the made-up contract, served as the reference is.
+pub(crate) fn subject() -> Result<(), String> {
+    let subject = Subject::new("speed", "1", "rust", |open| Ok(Session::new(open)))
+        .claims("speed")
+        .on(OPERATION, async |_, _| Ok(json!(NOW)));
+    proofmark_room::serve(subject).map_err(|fault| fault.to_string())
 }
 
 /// `xtask bench-echo`: the least that a JSON echo does: parse a line, write it back.
@@ -140,7 +144,7 @@ fn echoes(window: usize) -> Result<Duration, String> {
 fn exchange(stdin: ChildStdin, stdout: ChildStdout, window: usize) -> std::io::Result<()> {
     let mut stdin = BufWriter::with_capacity(1 << 16, stdin);
     let mut stdout = BufReader::with_capacity(1 << 16, stdout);
-    let message = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "call", "params": { "session": "s1", "operation": "utils.clock.now", "args": {} } });
+    let message = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "call", "params": { "session": "s1", "operation": OPERATION, "args": {} } });
     let mut sent = 0;
     let mut line = Vec::new();
     for received in 0..CALLS {
@@ -157,4 +161,13 @@ fn exchange(stdin: ChildStdin, stdout: ChildStdout, window: usize) -> std::io::R
         let _answer: Value = serde_json::from_slice(&line)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_made_up_contract_makes_a_sound_suite() {
+        let suite = super::suite(2, 3).unwrap();
+        assert_eq!(suite.cases.len(), 2);
+    }
 }

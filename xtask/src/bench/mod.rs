@@ -1,85 +1,64 @@
-//! `cargo xtask bench`: speed as ratios, both sides measured in the same run, alternating.
+//! `cargo xtask bench`: speed as ratios, both sides measured in the same run, in turn. First the harness, then every room
+//! that has a `benches/speed.rs`.
 
-mod chronicle;
 mod harness;
-mod json;
-mod llm;
-mod runs;
 
-use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::Path;
 
-pub(crate) use harness::echo;
+pub(crate) use harness::{echo, subject};
 
-use crate::say;
+use crate::{rooms, run, say};
 
 pub(crate) fn bench() -> Result<(), String> {
     if cfg!(debug_assertions) {
-        return in_release();
+        // Nobody is helped by the speed of a debug build.
+        return run("cargo", "run --release --quiet --package xtask -- bench".split(' '));
     }
-    harness::bench()?;
-    chronicle::bench()?;
-    json::bench()?;
-    llm::bench()?;
-    runs::bench()?;
-    if MISSED.load(Ordering::Relaxed) { Err("a goal is missed".to_owned()) } else { Ok(()) }
-}
-
-static MISSED: AtomicBool = AtomicBool::new(false);
-
-/// Nobody is helped by the speed of a debug build.
-fn in_release() -> Result<(), String> {
-    for args in [
-        &["build", "--release", "--quiet", "--package", "proofmark"][..],
-        &["run", "--release", "--quiet", "--package", "xtask", "--", "bench"],
-    ] {
-        let status = Command::new("cargo")
-            .args(args)
-            .current_dir(crate::top())
-            .status()
-            .map_err(|fault| fault.to_string())?;
-        if !status.success() {
-            return Err(format!("cargo {} failed", args.join(" ")));
-        }
+    let mut failed = Vec::new();
+    say(format_args!("== the harness"))?;
+    if let Err(fault) = harness::bench().and_then(|()| proofmark_room::bench::goals_met()) {
+        failed.push(format!("the harness: {fault}"));
     }
-    Ok(())
-}
-
-fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<Duration, String> {
-    let started = Instant::now();
-    work()?;
-    Ok(started.elapsed())
-}
-
-/// The median of ours against theirs over several rounds, each side taking turns.
-fn ratio(
-    rounds: usize,
-    mut ours: impl FnMut() -> Result<Duration, String>,
-    mut theirs: impl FnMut() -> Result<Duration, String>,
-) -> Result<(Duration, Duration, f64), String> {
-    let mut measured = Vec::with_capacity(rounds);
-    for _ in 0..rounds {
-        let (base, mine) = (theirs()?, ours()?);
-        measured.push((mine, base, mine.as_secs_f64() / base.as_secs_f64()));
+    for package in packages()? {
+        say(format_args!("== {package}"))?;
+        let args = ["bench", "--quiet", "--package", &package, "--bench", "speed"];
+        failed.extend(run("cargo", args).err());
     }
-    measured.sort_by(|a, b| a.2.total_cmp(&b.2));
-    Ok(measured[rounds / 2])
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n  ")) }
 }
 
-fn tell(what: &str, figure: &str, goal: &str, met: bool) -> Result<(), String> {
-    MISSED.fetch_or(!met, Ordering::Relaxed);
-    say(format_args!("{} {what}: {figure} (goal: {goal})", if met { "met   " } else { "MISSED" }))
+/// The packages of the rooms that have a bench.
+fn packages() -> Result<Vec<String>, String> {
+    let with_bench = rooms().filter(|room| room.join("benches/speed.rs").exists());
+    with_bench.map(|room| package(&room.join("Cargo.toml"))).collect()
 }
 
-/// A typical event of an agent.
-fn event(number: u64) -> serde_json::Value {
-    serde_json::json!({
-        "type": "FUNCTION_ADDED",
-        "timestamp": "2024-01-01T12:00:00.000Z",
-        "actor": { "agent": "sage", "id": format!("sage-{}", number % 7) },
-        "planHash": "abc123def456",
-        "tags": ["refactor", "typescript"],
-        "number": number,
-    })
+/// The name of a room's package.
+///
+/// # Errors
+/// When the manifest lets cargo's own test harness run the bench, which would measure nothing and succeed.
+fn package(manifest: &Path) -> Result<String, String> {
+    let wrong = |fault: &str| format!("{}: {fault}", manifest.display());
+    let text = fs::read_to_string(manifest).map_err(|fault| wrong(&fault.to_string()))?;
+    let table: toml::Table =
+        text.parse().map_err(|fault: toml::de::Error| wrong(fault.message()))?;
+    let benches = table.get("bench").and_then(toml::Value::as_array).into_iter().flatten();
+    let runs_itself = |bench: &toml::Value| {
+        bench.get("name").and_then(toml::Value::as_str) == Some("speed")
+            && bench.get("harness").and_then(toml::Value::as_bool) == Some(false)
+    };
+    if !benches.clone().any(runs_itself) {
+        return Err(wrong("needs a [[bench]] with name = \"speed\" and harness = false"));
+    }
+    let name = table.get("package").and_then(|package| package.get("name"));
+    name.and_then(toml::Value::as_str).map(str::to_owned).ok_or_else(|| wrong("has no package"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_benches_of_the_rooms_are_found() {
+        assert!(!super::packages().unwrap().is_empty());
+    }
 }

@@ -5,17 +5,18 @@ use std::sync::LazyLock;
 
 use proofmark_certificate::dsse::Envelope;
 use proofmark_certificate::statement::{Statement, Terms};
+use proofmark_suite::Suite;
 use proofmark_suite::case::{Action, Case, Outcome, Step};
 use proofmark_suite::judge::judge;
 use proofmark_suite::known::KnownFailures;
 use proofmark_suite::record::Record;
 use proofmark_suite::transcript::{Answered, Seen, Transcript};
 use proofmark_suite::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
-use proofmark_suite::{Suite, SuiteFiles};
 use serde_json::json;
 
-static SUITE: LazyLock<Suite> =
-    LazyLock::new(|| Suite::load(&SuiteFiles::embedded()).expect("the embedded suite is sound"));
+static SUITE: LazyLock<Suite> = LazyLock::new(|| {
+    proofmark_catalog::load(&proofmark_catalog::files()).expect("the embedded suite is sound")
+});
 
 /// There is one way to write a record, and what was read can be judged or is refused.
 pub(super) fn record(bytes: &[u8]) {

@@ -1,61 +1,102 @@
 //! One function for each parser: it takes any bytes, and panics when something does not hold of them.
+//!
+//! The checks of the harness are here. Those of a contract are in its room (`conformance/contracts/<id>/src/fuzz.rs`).
 
-mod canonical;
-mod chronicle;
 mod gate;
-mod graph;
-mod llm;
-mod patch;
 mod protocol;
 mod seeds;
-mod servers;
 mod suite;
-mod tools;
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// A parser that reads what a stranger wrote.
+use proofmark_room::FuzzTarget;
+
+/// The environment variable that names the target of the fuzz binary.
+pub const CHOICE: &str = "PROOFMARK_FUZZ";
+
+/// A fuzz target and the place of its findings.
+#[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// The name of the fuzz target, and of the folder of its findings.
-    pub name: &'static str,
-    /// Panics when something does not hold.
-    pub check: fn(&[u8]),
-    /// Inputs to begin with, from this repository.
-    pub seeds: fn(&Path) -> Vec<Vec<u8>>,
+    pub fuzz: FuzzTarget,
+    /// The contract of its room; none for a target of the harness.
+    contract: Option<&'static str>,
 }
 
-pub const TARGETS: [Target; 19] = [
-    Target { name: "message", check: protocol::message, seeds: seeds::messages },
-    Target { name: "lines", check: protocol::lines, seeds: seeds::lines },
-    Target { name: "adapter", check: protocol::adapter, seeds: seeds::conversations },
-    Target { name: "fixture", check: suite::fixture, seeds: seeds::fixtures },
-    Target { name: "ledger", check: suite::ledger, seeds: seeds::ledgers },
-    Target { name: "feature", check: suite::feature, seeds: seeds::features },
-    Target { name: "canonical", check: canonical::canonical, seeds: seeds::values },
-    Target { name: "chronicle", check: chronicle::chronicle, seeds: seeds::chronicles },
-    Target { name: "record", check: gate::record, seeds: gate::records },
-    Target { name: "certificate", check: gate::certificate, seeds: gate::certificates },
-    Target { name: "known", check: gate::known, seeds: gate::lists },
-    Target { name: "patch", check: patch::patch, seeds: patch::patches },
-    Target { name: "schema", check: tools::schema, seeds: tools::schemas },
-    Target { name: "redact", check: tools::redact, seeds: tools::secrets },
-    Target { name: "events", check: llm::events, seeds: llm::items },
-    Target { name: "sse", check: llm::sse, seeds: llm::answers },
-    Target { name: "graph", check: graph::graph, seeds: graph::queries },
-    Target { name: "mcp", check: servers::conversation, seeds: servers::conversations },
-    Target { name: "runs", check: servers::log, seeds: servers::logs },
+impl Target {
+    /// The folder of inputs that once broke it, in the repository at `top`.
+    pub fn findings(&self, top: &Path) -> PathBuf {
+        findings(top, self.contract).join(self.fuzz.name)
+    }
+}
+
+fn findings(top: &Path, contract: Option<&str>) -> PathBuf {
+    match contract {
+        None => top.join("xtask/findings"),
+        Some(contract) => top.join("conformance/contracts").join(contract).join("findings"),
+    }
+}
+
+const HARNESS: &[FuzzTarget] = &[
+    FuzzTarget { name: "message", check: protocol::message, seeds: seeds::messages },
+    FuzzTarget { name: "lines", check: protocol::lines, seeds: seeds::lines },
+    FuzzTarget { name: "adapter", check: protocol::adapter, seeds: seeds::conversations },
+    FuzzTarget { name: "fixture", check: suite::fixture, seeds: seeds::fixtures },
+    FuzzTarget { name: "ledger", check: suite::ledger, seeds: seeds::ledgers },
+    FuzzTarget { name: "feature", check: suite::feature, seeds: seeds::features },
+    FuzzTarget { name: "record", check: gate::record, seeds: gate::records },
+    FuzzTarget { name: "certificate", check: gate::certificate, seeds: gate::certificates },
+    FuzzTarget { name: "known", check: gate::known, seeds: gate::lists },
 ];
 
-/// For a fuzz target, which knows its own name.
-///
-/// # Panics
-/// When something does not hold of `bytes`.
-pub fn check(name: &str, bytes: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    (target.expect("a fuzz target has the name of a check").check)(bytes);
+/// Every target: those of the harness, then those of the rooms.
+pub fn targets() -> impl Iterator<Item = Target> {
+    let harness = HARNESS.iter().map(|fuzz| Target { fuzz: *fuzz, contract: None });
+    harness.chain(proofmark_catalog::rooms().flat_map(|room| {
+        let of_room = |fuzz: &FuzzTarget| Target { fuzz: *fuzz, contract: Some(room.contract) };
+        room.fuzz.iter().map(of_room)
+    }))
 }
 
-/// Where inputs are kept that once broke something, in a folder for each target.
-pub fn findings(top: &Path) -> PathBuf {
-    top.join("xtask/findings")
+/// Runs the check that the environment names in [`CHOICE`].
+///
+/// # Panics
+/// When something does not hold of `bytes`, or no target has that name.
+pub fn check_chosen(bytes: &[u8]) {
+    static CHOSEN: LazyLock<FuzzTarget> = LazyLock::new(|| {
+        let name = std::env::var(CHOICE).unwrap_or_default();
+        let target = targets().find(|target| target.fuzz.name == name);
+        target.unwrap_or_else(|| panic!("{CHOICE}: no target `{name}`")).fuzz
+    });
+    (CHOSEN.check)(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn no_two_targets_have_one_name() {
+        let mut names = BTreeSet::new();
+        for target in targets() {
+            assert!(names.insert(target.fuzz.name), "two targets are `{}`", target.fuzz.name);
+        }
+    }
+
+    /// A folder with another name would be passed over in silence.
+    #[test]
+    fn every_folder_of_findings_belongs_to_a_target() {
+        let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let known: BTreeSet<PathBuf> = targets().map(|target| target.findings(&top)).collect();
+        let rooms = proofmark_catalog::rooms().map(|room| Some(room.contract));
+        for contract in rooms.chain([None]) {
+            for entry in fs::read_dir(findings(&top, contract)).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                assert!(known.contains(&path), "{} belongs to no target", path.display());
+            }
+        }
+    }
 }

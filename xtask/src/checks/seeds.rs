@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use proofmark_room::fuzz::{all_fixtures, texts};
 use serde_json::{Value, json};
 
 /// Every message of the page's worked exchange.
@@ -50,11 +51,11 @@ pub(super) fn conversations(top: &Path) -> Vec<Vec<u8>> {
 /// Each case in a file of its own: short inputs are changed more quickly.
 pub(super) fn fixtures(top: &Path) -> Vec<Vec<u8>> {
     let single = |file: &Value, case: &Value| {
-        let one = json!({ "contract": "sage.chronicle", "topic": file["topic"], "cases": [case] });
+        let one = json!({ "contract": file["contract"], "topic": file["topic"], "cases": [case] });
         one.to_string().into_bytes()
     };
     let mut seeds = Vec::new();
-    for file in cases(top) {
+    for file in all_fixtures(top) {
         seeds
             .extend(file["cases"].as_array().into_iter().flatten().map(|case| single(&file, case)));
     }
@@ -75,71 +76,4 @@ pub(super) fn ledgers(top: &Path) -> Vec<Vec<u8>> {
 
 pub(super) fn features(top: &Path) -> Vec<Vec<u8>> {
     texts(&top.join("features"), ".feature").into_iter().map(String::into_bytes).collect()
-}
-
-/// Every argument of a call, and every text in one that is JSON.
-pub(super) fn values(top: &Path) -> Vec<Vec<u8>> {
-    fn gather(value: &Value, seeds: &mut Vec<Vec<u8>>) {
-        match value {
-            Value::Object(members) => {
-                if let Some(args) = members.get("args") {
-                    seeds.push(args["value"].to_string().into_bytes());
-                    seeds.extend(args["json"].as_str().map(|text| text.as_bytes().to_vec()));
-                }
-                members.values().for_each(|member| gather(member, seeds));
-            }
-            Value::Array(items) => items.iter().for_each(|item| gather(item, seeds)),
-            _ => {}
-        }
-    }
-    let mut seeds = Vec::new();
-    cases(top).iter().for_each(|file| gather(file, &mut seeds));
-    short(seeds)
-}
-
-/// Every chronicle that a case begins with.
-pub(super) fn chronicles(top: &Path) -> Vec<Vec<u8>> {
-    let mut seeds = vec![Vec::new()];
-    for file in cases(top) {
-        for case in file["cases"].as_array().into_iter().flatten() {
-            let files = case["given"]["files"].as_object();
-            let texts = files.into_iter().flatten().filter_map(|(_, file)| file["text"].as_str());
-            seeds.extend(texts.map(|text| text.as_bytes().to_vec()));
-        }
-    }
-    short(seeds)
-}
-
-pub(super) fn short(mut seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-    seeds.retain(|seed| seed.len() < 5000);
-    seeds.sort();
-    seeds.dedup();
-    seeds
-}
-
-/// Every case of every fixture.
-pub(super) fn all_cases(top: &Path) -> Vec<Value> {
-    let files = cases(top);
-    files.iter().flat_map(|file| file["cases"].as_array().into_iter().flatten().cloned()).collect()
-}
-
-fn cases(top: &Path) -> Vec<Value> {
-    let texts = texts(&top.join("fixtures"), ".json");
-    texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect()
-}
-
-/// The texts of all files below `folder` with this ending, in the order of their paths.
-fn texts(folder: &Path, ending: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    let mut found = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            found.extend(texts(&path, ending));
-        } else if path.to_string_lossy().ends_with(ending) {
-            found.extend(fs::read_to_string(&path));
-        }
-    }
-    found
 }

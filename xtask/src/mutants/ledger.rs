@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
-use crate::top;
-
-pub(super) const FILE: &str = "xtask/mutants/accepted.toml";
+/// In the folder of each crate whose survivors are listed.
+pub(super) const FILE: &str = "accepted-mutants.toml";
 
 /// Names without their places, as `reference/…/lock.rs: replace …`, so that moving a line changes nothing; and how
 /// many mutants of that name survive.
@@ -16,15 +16,25 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    pub(super) fn read() -> Result<Self, String> {
-        let text =
-            fs::read_to_string(top().join(FILE)).map_err(|fault| format!("{FILE}: {fault}"))?;
-        Self::parse(&text).map_err(|fault| format!("{FILE}: {fault}"))
+    /// The lists of these crates, in the repository at `top`.
+    pub(super) fn read<'a>(
+        top: &Path,
+        crates: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, String> {
+        let mut accepted = Self { survivors: BTreeMap::new(), equivalent: BTreeMap::new() };
+        for name in crates {
+            let folder = format!("reference/{name}/");
+            let wrong = |fault: &str| format!("{folder}{FILE}: {fault}");
+            let text = fs::read_to_string(top.join(&folder).join(FILE))
+                .map_err(|fault| wrong(&fault.to_string()))?;
+            accepted.add(&text, &folder).map_err(|fault| wrong(&fault))?;
+        }
+        Ok(accepted)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Adds the list of the crate in this folder.
+    fn add(&mut self, text: &str, folder: &str) -> Result<(), String> {
         let table: toml::Table = toml::from_str(text).map_err(|fault| fault.to_string())?;
-        let mut accepted = Self { survivors: BTreeMap::new(), equivalent: BTreeMap::new() };
         let groups = table.get("group").and_then(toml::Value::as_array);
         for group in groups.into_iter().flatten() {
             let reason = group.get("reason").and_then(toml::Value::as_str).unwrap_or_default();
@@ -39,11 +49,14 @@ impl Accepted {
             let mutants = group.get("mutants").and_then(toml::Value::as_array);
             for mutant in mutants.into_iter().flatten() {
                 let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is no string"))?;
-                *accepted.survivors.entry(name.to_owned()).or_default() += 1;
-                *accepted.equivalent.entry(name.to_owned()).or_default() += usize::from(equivalent);
+                if !name.starts_with(folder) {
+                    return Err(format!("`{name}` belongs to another crate; list it there"));
+                }
+                *self.survivors.entry(name.to_owned()).or_default() += 1;
+                *self.equivalent.entry(name.to_owned()).or_default() += usize::from(equivalent);
             }
         }
-        Ok(accepted)
+        Ok(())
     }
 
     /// How many of the survivors nobody could tell from the original.
@@ -92,12 +105,20 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::mutants::Crates;
+    use crate::top;
 
     const LISTED: &str = r#"
         [[group]]
         reason = "speed"
         mutants = ["a.rs: replace x", "a.rs: replace y", "a.rs: replace y"]
     "#;
+
+    fn accepted() -> Accepted {
+        let mut accepted = Accepted { survivors: BTreeMap::new(), equivalent: BTreeMap::new() };
+        accepted.add(LISTED, "").unwrap();
+        accepted
+    }
 
     #[rstest]
     #[case::as_listed(&["a.rs:1:1: replace x", "a.rs:2:1: replace y", "a.rs:3:1: replace y"], 0)]
@@ -106,24 +127,32 @@ mod tests {
     fn what_survives_is_what_is_listed(#[case] survivors: &[&str], #[case] problems: usize) {
         let mut tried: Vec<String> = survivors.iter().map(|name| (*name).to_owned()).collect();
         tried.push("a.rs:9:9: replace y".to_owned());
-        let found = Accepted::parse(LISTED).unwrap().compare(&tried, survivors);
+        let found = accepted().compare(&tried, survivors);
         assert_eq!(found.len(), problems, "{found:?}");
     }
 
     #[test]
     fn what_was_not_tried_is_not_stale() {
         let tried = ["b.rs:1:1: replace x".to_owned()];
-        assert!(Accepted::parse(LISTED).unwrap().compare(&tried, &[]).is_empty());
+        assert!(accepted().compare(&tried, &[]).is_empty());
     }
 
     #[test]
     fn what_is_not_there_any_more_is_stale() {
         let tried = ["a.rs:1:1: replace q".to_owned()];
-        assert_eq!(Accepted::parse(LISTED).unwrap().compare(&tried, &[]).len(), 2);
+        assert_eq!(accepted().compare(&tried, &[]).len(), 2);
     }
 
     #[test]
-    fn the_list_of_this_repository_can_be_read() {
-        Accepted::read().unwrap();
+    fn a_list_names_mutants_of_its_own_crate_only() {
+        let mut accepted = accepted();
+        assert!(accepted.add(LISTED, "b").unwrap_err().contains("another crate"));
+    }
+
+    #[test]
+    fn the_lists_of_this_repository_can_be_read() {
+        let crates = Crates::of(&top()).unwrap();
+        let accepted = Accepted::read(&top(), crates.listed()).unwrap();
+        assert!(!accepted.survivors.is_empty());
     }
 }

@@ -16,14 +16,11 @@ use std::process::Command;
 use crate::options::Options;
 use crate::{run, say, target, top};
 use ledger::Accepted;
+use sha2::{Digest as _, Sha256};
 use verdicts::{Fate, Verdicts};
 
-/// The crates that the cases hold to their contracts.
-const CRATES: [&str; 5] = ["sage-utils", "sage-errors", "sage-chronicle", "sage-tools", "sage-llm"];
-
-/// Those whose survivors are listed, and which are meant when none is named. Any other would fail for every survivor;
-/// one comes here with the first list of its own.
-const LISTED: [&str; 3] = ["sage-utils", "sage-errors", "sage-chronicle"];
+/// The crate that puts the reference behind the protocol. No case holds it to a contract.
+const ADAPTER: &str = "adapter";
 
 /// So many of a hundred must be killed, of those that compile and that somebody could tell from the original. Others
 /// that are listed count as survivors.
@@ -31,9 +28,9 @@ const GOAL: usize = 90;
 
 const USAGE: &str = "\
 cargo xtask mutants [--crate NAME]… [--file GLOB]… [--jobs N] [--fresh] [--report] [--install]
-  --crate, --file   only these mutants; both may be given several times. Without --crate: sage-utils, sage-errors and
-                    sage-chronicle. The survivors of sage-tools and sage-llm are not listed yet: `--crate sage-tools`
-                    tries them, and tells each survivor as one that is not listed
+  --crate, --file   only these mutants; both may be given several times. Without --crate: every crate of the reference
+                    that lists its survivors in accepted-mutants.toml. Any other can be named, and each of its
+                    survivors is then one that is not listed
   --jobs N          how many are tried at a time [default: 2]
   --fresh           forget the verdicts of earlier runs
   --report          only tell what earlier runs found
@@ -46,8 +43,10 @@ pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
     let (fresh, report) = (options.flag("--fresh"), options.flag("--report"));
     let install = options.flag("--install");
     options.finish()?;
-    if let Some(unknown) = crates.iter().find(|name| !CRATES.contains(&name.as_str())) {
-        return Err(format!("no crate `{unknown}`; there are {}", CRATES.join(", ")));
+    let all = Crates::of(&top())?;
+    if let Some(unknown) = crates.iter().find(|name| !all.names().any(|known| known == *name)) {
+        let names: Vec<&str> = all.names().collect();
+        return Err(format!("no crate `{unknown}`; there are {}", names.join(", ")));
     }
     crate::tool::needed("cargo-mutants", &["mutants", "--version"], install)?;
 
@@ -56,21 +55,69 @@ pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
     if fresh {
         Verdicts::forget(&folder)?;
     }
-    let filters = Filters { crates, files };
+    let filters = Filters { crates: all.chosen(&crates), files };
     let wanted = filters.list()?;
     if wanted.is_empty() {
         return Err("no mutant fits; see `cargo mutants --list`".to_owned());
     }
     // What an interrupted run left is gathered first.
-    let mut verdicts = Verdicts::gather(&folder, &sources()?)?;
+    let mut verdicts = Verdicts::gather(&folder, &sources(&all)?)?;
     if !report {
         judge_of(&folder)?;
         unbroken_reference_holds(&folder)?;
         verdicts.skip_the_dead(&folder)?;
         filters.try_all(&folder, jobs)?;
-        verdicts = Verdicts::gather(&folder, &sources()?)?;
+        verdicts = Verdicts::gather(&folder, &sources(&all)?)?;
     }
-    tell(&wanted, &verdicts)
+    tell(&all, &wanted, &verdicts)
+}
+
+/// The crates that the cases hold to their contracts: all of the reference but its adapter.
+struct Crates(Vec<Crate>);
+
+struct Crate {
+    name: String,
+    /// Its survivors are listed.
+    listed: bool,
+}
+
+impl Crates {
+    /// Those in the repository at `top`, by name.
+    fn of(top: &Path) -> Result<Self, String> {
+        let folder = top.join("reference");
+        let wrong = |fault: std::io::Error| format!("{}: {fault}", folder.display());
+        let mut crates = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(wrong)? {
+            let entry = entry.map_err(wrong)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name != ADAPTER && entry.path().join("Cargo.toml").exists() {
+                let listed = entry.path().join(ledger::FILE).exists();
+                crates.push(Crate { name, listed });
+            }
+        }
+        crates.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Self(crates))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|one| one.name.as_str())
+    }
+
+    fn listed(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|one| one.listed).map(|one| one.name.as_str())
+    }
+
+    /// Those that are named, or those whose survivors are listed if none is. Any other would fail for every survivor.
+    fn chosen(&self, named: &[String]) -> Vec<String> {
+        if named.is_empty() {
+            self.listed().map(str::to_owned).collect()
+        } else {
+            self.names()
+                .filter(|name| named.iter().any(|one| one == name))
+                .map(str::to_owned)
+                .collect()
+        }
+    }
 }
 
 /// Which mutants are meant.
@@ -87,7 +134,7 @@ impl Filters {
             // Each copy of the source has a target folder of its own.
             .env_remove("CARGO_TARGET_DIR")
             .current_dir(top());
-        for name in CRATES.iter().filter(|name| self.takes(name)) {
+        for name in &self.crates {
             command.args(["--package", name]);
         }
         for glob in &self.files {
@@ -96,15 +143,7 @@ impl Filters {
         command
     }
 
-    fn takes(&self, name: &str) -> bool {
-        if self.crates.is_empty() {
-            LISTED.contains(&name)
-        } else {
-            self.crates.iter().any(|wanted| wanted == name)
-        }
-    }
-
-    /// The names of all mutants: `reference/sage-utils/src/hash.rs:5:5: replace sha256 -> …`.
+    /// The names of all mutants: `reference/notes/src/hash.rs:5:5: replace digest -> …`.
     fn list(&self) -> Result<Vec<String>, String> {
         let listed = self
             .cargo_mutants()
@@ -197,18 +236,18 @@ fn unbroken_reference_holds(folder: &Path) -> Result<(), String> {
 }
 
 /// A digest of what is mutated: other sources are other mutants, even by the same names.
-fn sources() -> Result<String, String> {
-    let mut text = String::new();
-    for name in CRATES {
+fn sources(crates: &Crates) -> Result<String, String> {
+    let mut hash = Sha256::new();
+    for name in crates.names() {
         let folder = top().join("reference").join(name).join("src");
         let files =
             rust_files(&folder).map_err(|fault| format!("{}: {fault}", folder.display()))?;
         for path in files {
-            text += &fs::read_to_string(&path)
-                .map_err(|fault| format!("{}: {fault}", path.display()))?;
+            let text = fs::read(&path).map_err(|fault| format!("{}: {fault}", path.display()))?;
+            hash.update(text);
         }
     }
-    Ok(sage_utils::sha256(text))
+    Ok(hex::encode(hash.finalize()))
 }
 
 /// All below `folder`, in the order of their paths.
@@ -226,13 +265,13 @@ fn rust_files(folder: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
 }
 
 /// What came of each crate, what survived, and whether that is as it is listed.
-fn tell(wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
+fn tell(crates: &Crates, wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
     say(format_args!(
         "{:16} {:>6} {:>8} {:>6} {:>9} {:>8} {:>7}",
         "crate", "all", "viable", "killed", "timed out", "survived", "killed"
     ))?;
     let (mut killed, mut viable) = (0, 0);
-    for name in CRATES {
+    for name in crates.names() {
         let start = format!("reference/{name}/");
         let of = |fate| {
             let fits =
@@ -256,7 +295,7 @@ fn tell(wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
         .filter(|mutant| verdicts.of(mutant) == Some(Fate::Survived))
         .map(String::as_str)
         .collect();
-    let accepted = Accepted::read()?;
+    let accepted = Accepted::read(&top(), crates.listed())?;
     let equivalent = accepted.equivalent_among(&survivors);
     let score = percent(killed, viable - equivalent);
     say(format_args!("killed {killed} of {viable}: {:.1}%", percent(killed, viable)))?;
@@ -270,7 +309,7 @@ fn tell(wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
         problems.push(format!("fewer than {GOAL} of a hundred are killed"));
     }
     if problems.is_empty() {
-        say(format_args!("every survivor is listed in {}", ledger::FILE))
+        say(format_args!("every survivor is listed in the {} of its crate", ledger::FILE))
     } else {
         Err(problems.join("\n  "))
     }
@@ -298,12 +337,22 @@ mod tests {
 
     #[test]
     fn a_crate_whose_survivors_are_not_listed_is_tried_when_it_is_named() {
-        let taken = |crates: &[&str]| {
-            let crates = crates.iter().map(|name| (*name).to_owned()).collect();
-            let filters = Filters { crates, files: Vec::new() };
-            CRATES.into_iter().filter(|name| filters.takes(name)).collect::<Vec<_>>()
-        };
-        assert_eq!(taken(&[]), LISTED);
-        assert_eq!(taken(&["sage-tools"]), ["sage-tools"]);
+        let folder = tempfile::tempdir().unwrap();
+        for name in [ADAPTER, "listed", "other"] {
+            let at = folder.path().join("reference").join(name);
+            fs::create_dir_all(&at).unwrap();
+            fs::write(at.join("Cargo.toml"), "").unwrap();
+        }
+        fs::write(folder.path().join("reference/listed").join(ledger::FILE), "").unwrap();
+        let crates = Crates::of(folder.path()).unwrap();
+        assert_eq!(crates.names().collect::<Vec<_>>(), ["listed", "other"]);
+        assert_eq!(crates.chosen(&[]), ["listed"]);
+        assert_eq!(crates.chosen(&["other".to_owned()]), ["other"]);
+    }
+
+    #[test]
+    fn the_crates_of_this_repository_are_found() {
+        let crates = Crates::of(&top()).unwrap();
+        assert!(crates.listed().count() > 0 && crates.names().all(|name| name != ADAPTER));
     }
 }

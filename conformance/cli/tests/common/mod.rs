@@ -5,16 +5,16 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
+use proofmark_suite::Suite;
 use proofmark_suite::case::Case;
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
 use proofmark_suite::verdict::Verdict;
-use proofmark_suite::{Suite, SuiteFiles};
 
 pub(crate) const PROOFMARK: &str = env!("CARGO_BIN_EXE_proofmark");
 
 pub(crate) fn embedded_suite() -> Suite {
-    Suite::load(&SuiteFiles::embedded())
+    proofmark_catalog::load(&proofmark_catalog::files())
         .unwrap_or_else(|problems| panic!("the suite is broken: {problems:#?}"))
 }
 

@@ -6,7 +6,7 @@ use crate::common::{PROOFMARK, embedded_suite};
 use proofmark_adversaries::{Adversary, find};
 use proofmark_selftest::nulls::{self, EXCEPTIONS, Exception};
 use proofmark_selftest::{Options, saboteurs};
-use proofmark_suite::{Suite, SuiteFiles};
+use proofmark_suite::SuiteFiles;
 use tempfile::TempDir;
 
 fn options() -> Options {
@@ -122,7 +122,7 @@ fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
     }"#;
     fs::write(contract.join("requirements.toml"), ledger).unwrap();
     fs::write(contract.join("ping.json"), cases).unwrap();
-    let suite = Suite::load(&SuiteFiles::in_folder(folder.path()).unwrap()).unwrap();
+    let suite = proofmark_catalog::load(&SuiteFiles::in_folder(folder.path()).unwrap()).unwrap();
     let reports = nulls::check(&suite, &options()).unwrap();
     let fooled: Vec<(&str, &[String])> = reports
         .iter()
@@ -173,7 +173,8 @@ fn a_server_without_an_adapter_stands_in_for_the_reference() {
     }"#;
     fs::write(contract.join("requirements.toml"), ledger).unwrap();
     fs::write(contract.join("made.json"), cases).unwrap();
-    let server = ["--wire", "mcp", "--", PROOFMARK, "subject", "--mcp", "2024-01-01T00:00:00Z"];
+    let time = "2024-01-01T00:00:00Z";
+    let server = ["--wire", "mcp", "--", PROOFMARK, "subject", "--mcp", "common", "--time", time];
     let mut program = assert_cmd::Command::new(PROOFMARK);
     program.args(["selftest", "--mutants", "--suite"]).arg(folder.path()).args(server);
     let told = String::from_utf8(program.output().unwrap().stdout).unwrap();

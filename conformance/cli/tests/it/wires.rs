@@ -4,12 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::{PROOFMARK, Said};
+use crate::common::{PROOFMARK, Said, is_there};
 use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const NOW: &str = "2024-01-01T00:00:00Z";
+/// The MCP server of the reference.
+const SERVER: [&str; 7] = ["--", PROOFMARK, "subject", "--mcp", "common", "--time", NOW];
 
 /// The program in a folder of its own.
 fn proofmark(folder: &Path, args: &[&str]) -> Said {
@@ -23,11 +25,16 @@ fn here() -> TempDir {
 
 /// The reference of `runs` as a program without an adapter.
 fn agent_runs() -> PathBuf {
+    let program = Path::new(PROOFMARK).with_file_name("agent-runs");
+    // A CI has just built the whole workspace; building one package alone would compile its dependencies anew.
+    if std::env::var_os("CI").is_some() && program.exists() {
+        return program;
+    }
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "agent-runs", "--bin", "agent-runs"])
         .status();
     assert!(built.unwrap().success(), "the server is built");
-    Path::new(PROOFMARK).with_file_name("agent-runs")
+    program
 }
 
 fn report(said: &Said) -> Value {
@@ -49,9 +56,8 @@ fn reasons(report: &Value) -> Vec<&str> {
 fn an_mcp_server_is_certified_as_it_stands_and_twice_the_same() {
     let folder = here();
     let certify = |out: &str| {
-        let args =
-            ["certify", "--wire", "mcp", "--out", out, "--", PROOFMARK, "subject", "--mcp", NOW];
-        let said = proofmark(folder.path(), &args);
+        let certify = ["certify", "--wire", "mcp", "--out", out];
+        let said = proofmark(folder.path(), &[&certify[..], &SERVER].concat());
         assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
         assert!(said.out.contains("certified: common"), "{}", said.out);
         fs::read(folder.path().join(out).join("certificate.json")).unwrap()
@@ -65,10 +71,94 @@ fn an_mcp_server_is_certified_as_it_stands_and_twice_the_same() {
 fn a_manifest_names_the_wire() {
     let folder = here();
     let manifest = format!(
-        "[subject]\nclaims = [\"common\"]\n[contract.common]\nwire = \"mcp\"\ncommand = [{PROOFMARK:?}, \"subject\", \"--mcp\", {NOW:?}]\n"
+        "[subject]\nclaims = [\"common\"]\n[contract.common]\nwire = \"mcp\"\ncommand = [{PROOFMARK:?}, \"subject\", \"--mcp\", \"common\", \"--time\", {NOW:?}]\n"
     );
     fs::write(folder.path().join("proofmark.toml"), manifest).unwrap();
     let said = proofmark(folder.path(), &["run", "--contract", "common"]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+}
+
+/// An adapter that names another MCP server for each contract: one is right, one refuses everything.
+const TWO_SERVERS: &str = r#"
+import json, sys
+program, now = sys.argv[1:]
+servers = {
+    "my.open": [program, "subject", "--mcp", "common", "--time", now],
+    "my.closed": [program, "subject", "--adversary", "mcp-refuses-input", "--mcp", "common", "--time", now],
+}
+for line in sys.stdin:
+    request = json.loads(line)
+    result = None
+    if request["method"] == "hello":
+        result = {"protocol": 1, "name": "two", "version": "1", "language": "python", "contracts": list(servers)}
+    if request["method"] == "open":
+        result = {"wire": {"mcp": {"command": servers[request["params"]["contract"]]}}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+    if request["method"] == "shutdown":
+        break
+"#;
+
+/// Two contracts on the same wire, in a suite of an author's own.
+fn two_contracts(folder: &Path) {
+    for (id, prefix, success) in [("my.open", "OPEN", true), ("my.closed", "CLOSED", false)] {
+        let at = folder.join("fixtures").join(id);
+        fs::create_dir_all(&at).unwrap();
+        let ledger = format!(
+            "contract = {id:?}\ntitle = \"A door\"\ntext = \"doors.md\"\nprefix = {prefix:?}\nworkspace = false\nwire = \"mcp\"\noperations = []\n\n[[requirement]]\nid = \"{prefix}-001\"\nlevel = \"must\"\nbasis = \"contract\"\nsentence = \"It is what it is called.\"\nsource = \"Doors\"\n"
+        );
+        let step = json!({
+            "call": "mcp.tool",
+            "args": { "name": "workspaces_create", "arguments": { "workspace": "<case>" } },
+            "returns": { "$open": { "success": success } },
+        });
+        let case = json!({
+            "id": "doors/tried", "why": "It is tried.", "shows": [format!("{prefix}-001")],
+            "origin": "contract", "steps": [step],
+        });
+        let fixture = json!({ "contract": id, "topic": "doors", "cases": [case] });
+        fs::write(at.join("requirements.toml"), ledger).unwrap();
+        fs::write(at.join("doors.json"), fixture.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn two_contracts_on_one_wire_have_a_server_each() {
+    if !is_there("python3") {
+        return;
+    }
+    let folder = here();
+    two_contracts(folder.path());
+    fs::write(folder.path().join("adapter.py"), TWO_SERVERS).unwrap();
+    let adapter = ["--suite", ".", "--", "python3", "adapter.py", PROOFMARK, NOW];
+    let said = proofmark(folder.path(), &[&["certify"], &adapter[..]].concat());
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    assert!(said.out.contains("certified: my.closed, my.open"), "{}", said.out);
+    let said = proofmark(folder.path(), &[&["doctor", "--json"], &adapter[..]].concat());
+    let findings = report(&said)["findings"].clone();
+    let wires = findings.as_array().unwrap().iter().filter(|one| one["check"] == "wire mcp");
+    assert_eq!(wires.map(|one| &one["state"]).collect::<Vec<_>>(), ["sound", "sound"]);
+}
+
+/// A server without an adapter cannot say which contract it is for.
+#[test]
+fn a_server_is_for_the_contract_that_is_named() {
+    let folder = here();
+    two_contracts(folder.path());
+    let certify = ["certify", "--suite", ".", "--wire", "mcp"];
+    let said = proofmark(folder.path(), &[&certify[..], &SERVER].concat());
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("say with --contract"), "{}", said.err);
+    assert!(said.err.contains("my.closed, my.open"), "{}", said.err);
+    let http = ["certify", "--suite", ".", "--wire", "http", "--", "server", "{port}"];
+    let said = proofmark(folder.path(), &http);
+    assert_eq!(said.code, Some(2));
+    assert!(
+        said.err.contains("no contract of this suite is spoken on the wire `http`"),
+        "{}",
+        said.err
+    );
+    let named = ["--contract", "my.open"];
+    let said = proofmark(folder.path(), &[&certify[..], &named, &SERVER].concat());
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
 }
 
@@ -78,7 +168,7 @@ fn a_server_stands_beside_an_adapter() {
     let folder = here();
     let manifest = |about: &str| {
         format!(
-            "[subject]\n{about}command = [{PROOFMARK:?}, \"subject\"]\n[contract.common]\nwire = \"mcp\"\ncommand = [{PROOFMARK:?}, \"subject\", \"--mcp\", {NOW:?}]\n"
+            "[subject]\n{about}command = [{PROOFMARK:?}, \"subject\"]\n[contract.common]\nwire = \"mcp\"\ncommand = [{PROOFMARK:?}, \"subject\", \"--mcp\", \"common\", \"--time\", {NOW:?}]\n"
         )
     };
     let about = format!(
@@ -179,7 +269,7 @@ fn wrong_words_about_wires_are_told(#[case] args: &[&str], #[case] told: &str) {
 #[test]
 fn the_envelope_is_looked_for_in_any_server() {
     let folder = here();
-    let server = ["--", PROOFMARK, "subject", "--mcp", NOW];
+    let server = SERVER;
     let said = proofmark(folder.path(), &[&["envelope", "--use-all"], &server[..]].concat());
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
     assert!(said.out.contains("27 of 27 tools keep the envelope"), "{}", said.out);

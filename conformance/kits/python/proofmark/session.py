@@ -123,6 +123,9 @@ class Session:
     def __init__(self, link: Link, params: Mapping[str, Any]) -> None:
         self._link = link
         self.id: str = _member(params, "session", str)
+        contract = params.get("contract")
+        self.contract: str | None = contract if isinstance(contract, str) else None
+        """The contract whose case runs in this session: for adapters with servers of several contracts."""
         workspace = params.get("workspace")
         if workspace is not None and not (isinstance(workspace, str) and workspace.startswith("/")):
             raise ProtocolError(INVALID_PARAMS, "`workspace` is no absolute path")

@@ -12,7 +12,7 @@ use proofmark_suite::subject::Fault;
 use proofmark_suite::verdict::{
     CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
 };
-use proofmark_suite::{Ask, Suite, SuiteFiles};
+use proofmark_suite::{Ask, Extensions, Suite, SuiteFiles};
 use serde_json::{Map, Value, json};
 
 /// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
@@ -67,7 +67,7 @@ pub(crate) fn suite() -> Suite {
         ledger("other", "OTHER", &[requirement("OTHER-001", must)]),
         fixture("other", json!([case("other", "first", "OTHER-001")])),
     ];
-    Suite::load(&SuiteFiles::from_pairs(files)).expect("the suite is sound")
+    Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default()).expect("the suite is sound")
 }
 
 /// The subject said "hello wurld" where "hello world" was expected, after a good call.

@@ -188,7 +188,7 @@ impl MutantReport {
                 step.calls().iter().any(|call| call.saved_as.is_some() || call.stream_as.is_some());
             let rest = || case.steps.iter().zip(&transcript.steps).skip(index + 1);
             seen::mutants(step, seen, &mut |mutant| {
-                let mut judge = judge.fork();
+                let mut judge = judge.fork().briefly();
                 let judged = judge.step(step, &mutant.seen);
                 let fails = judged.is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));

@@ -32,10 +32,12 @@ pub(super) fn mutants(step: &Step, seen: &Seen, tell: Tell<'_>) {
                 let (call, answer) = (&step.calls()[index], &answers[index]);
                 let prefix = if several { format!("call {} ", index + 1) } else { String::new() };
                 of_call(call, answer, !several, &mut |place, how, other| {
-                    let mut answers = answers.clone();
-                    answers[index] = other;
+                    let mut changed = Vec::with_capacity(answers.len());
+                    changed.extend_from_slice(&answers[..index]);
+                    changed.push(other);
+                    changed.extend_from_slice(&answers[index + 1..]);
                     let (of, place) = (named(call, answer), format!("{prefix}{place}"));
-                    tell(Mutant { of, place, how, seen: Seen::Calls(answers) });
+                    tell(Mutant { of, place, how, seen: Seen::Calls(changed) });
                 });
             }
         }
@@ -60,24 +62,33 @@ fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Ans
     for hidden in &call.hides {
         let mut events = answer.events.clone();
         events.push(json!({ "told": hidden }));
-        tell("the stream".to_owned(), "hidden text told", Answered { events, ..answer.clone() });
+        tell("the stream".to_owned(), "hidden text told", with_events(answer, events));
         if let Some(reply) = telling(reply, hidden) {
-            let told = Answered { reply: Ok(reply), ..answer.clone() };
-            tell("answer".to_owned(), "hidden text told", told);
+            tell("answer".to_owned(), "hidden text told", with_reply(answer, reply));
         }
     }
     of_reply(reply, &mut |place, how, reply| {
-        tell(place, how, Answered { reply: Ok(reply), ..answer.clone() });
+        tell(place, how, with_reply(answer, reply));
     });
     // With several calls at once, calls of fakes are seen at the end.
     if alone {
         of_asks(&answer.asks, &mut |place, how, asks| {
-            tell(place, how, Answered { asks, ..answer.clone() });
+            let (reply, events) = (answer.reply.clone(), answer.events.clone());
+            tell(place, how, Answered { reply, asks, events });
         });
     }
     of_events(&answer.events, &mut |place, how, events| {
-        tell(place, how, Answered { events, ..answer.clone() });
+        tell(place, how, with_events(answer, events));
     });
+}
+
+/// The same answer but for the reply. The rest is copied, and not what is replaced: replies may be large.
+fn with_reply(answer: &Answered, reply: Value) -> Answered {
+    Answered { reply: Ok(reply), asks: answer.asks.clone(), events: answer.events.clone() }
+}
+
+fn with_events(answer: &Answered, events: Vec<Value>) -> Answered {
+    Answered { reply: answer.reply.clone(), asks: answer.asks.clone(), events }
 }
 
 /// The same answer with a text added to one of its strings, if it has one.

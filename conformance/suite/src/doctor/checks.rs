@@ -4,6 +4,7 @@ use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::probe::Probe;
 use super::wire::{AT_A_TIME, Late, Trouble, Wire};
 use super::{Finding, greeting, troubled};
 
@@ -281,18 +282,19 @@ pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
 }
 
 /// A call that waits for a fake must not keep the others waiting.
-pub(super) async fn waiting(wire: &mut Wire) -> Result<Finding, Trouble> {
+pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
     let hello = wire.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
-    params["fakes"] = json!(["secrets"]);
+    params["fakes"] = json!([fake]);
     wire.ask(1, "open", &params).await?;
-    let get = json!({ "session": "d", "operation": "utils.secrets.get", "args": { "key": "K" } });
-    wire.send(2, "call", &get).await?;
-    wire.until_asked(2, "utils.secrets.get").await?;
+    let args = json!({ probe.argument: "K" });
+    let asking = json!({ "session": "d", "operation": probe.operation, "args": args });
+    wire.send(2, "call", &asking).await?;
+    wire.until_asked(2, probe.operation).await?;
     if wire.asked.is_empty() {
-        let answer = wire.answer(2, "utils.secrets.get").await?;
-        return Ok(never_asked(CHECK, &hello, &answer));
+        let answer = wire.answer(2, probe.operation).await?;
+        return Ok(never_asked(CHECK, probe, fake, &hello, &answer));
     }
     wire.send(3, "call", &call("d", json!({}))).await?;
     let answered = wire.answer(3, "call").await;
@@ -316,7 +318,7 @@ pub(super) async fn waiting(wire: &mut Wire) -> Result<Finding, Trouble> {
         ));
     }
     wire.reply(&request, &json!({ "value": "s3cret" })).await?;
-    let value = wire.answer(2, "utils.secrets.get").await?;
+    let value = wire.answer(2, probe.operation).await?;
     Ok(match value["result"]["value"] == "s3cret" {
         true => Finding::sound(CHECK, "a call that waits for a fake keeps nobody waiting"),
         false => Finding::unsound(
@@ -329,22 +331,30 @@ pub(super) async fn waiting(wire: &mut Wire) -> Result<Finding, Trouble> {
 
 /// What to say of a call that should have asked a fake and was answered without. Who does not claim the
 /// contract need not have it.
-fn never_asked(check: &'static str, hello: &Value, answer: &Value) -> Finding {
-    const CONTRACT: &str = "sage.utils";
+fn never_asked(
+    check: &'static str,
+    probe: Probe,
+    fake: &str,
+    hello: &Value,
+    answer: &Value,
+) -> Finding {
+    let Probe { contract, operation, .. } = probe;
     if code(answer) == Some(RpcError::NOT_IMPLEMENTED) {
-        return Finding::not_yet(check, "`utils.secrets.get` calls a fake, and is not there yet");
+        return Finding::not_yet(
+            check,
+            format!("`{operation}` calls a fake, and is not there yet"),
+        );
     }
     let said = answer.get("error").or(answer.get("result")).unwrap_or(&Value::Null);
-    let told =
-        format!("`utils.secrets.get` was answered without asking the fake `secrets`: {said}");
+    let told = format!("`{operation}` was answered without asking the fake `{fake}`: {said}");
     let claims = hello["result"]["contracts"].as_array();
-    match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == CONTRACT)) {
+    match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == contract)) {
         true => Finding::unsound(
             check,
             told,
             "while a call is under way, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
         ),
-        false => Finding::not_yet(check, format!("`{CONTRACT}` is not claimed; {told}")),
+        false => Finding::not_yet(check, format!("`{contract}` is not claimed; {told}")),
     }
 }
 

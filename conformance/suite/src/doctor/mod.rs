@@ -5,6 +5,7 @@
 
 mod checks;
 mod lifetime;
+mod probe;
 mod servers;
 mod unicode;
 mod wire;
@@ -18,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::subject::{Orphans, Patience, StartError, SubjectCommand};
 use crate::suite::Suite;
+pub use probe::{Does, Probe};
 use proofmark_protocol::{FrameError, PROTOCOL};
 use wire::{Trouble, Wire};
 
@@ -97,6 +99,7 @@ pub async fn examine(
     patience: Patience,
     suite: &Suite,
     promised: &Promised,
+    probes: &[&Probe],
     orphans: &Orphans,
     tell: &mut dyn FnMut(Finding),
 ) -> Result<(), StartError> {
@@ -109,18 +112,22 @@ pub async fn examine(
     tell(lifetime::introduction(&hello, suite, promised));
     tell(exam.check("unknown members", checks::unknown_members).await?);
     tell(exam.check("framing", checks::framing).await?);
-    tell(exam.check("unicode", unicode::unicode).await?);
+    let check = async |wire: &mut Wire| unicode::unicode(wire, probes).await;
+    tell(exam.check("unicode", check).await?);
     tell(exam.check("ids", checks::ids).await?);
     tell(exam.check("sessions", checks::sessions).await?);
     tell(exam.check("not implemented", checks::not_implemented).await?);
     tell(exam.check("large messages", checks::large).await?);
     tell(exam.check("deep messages", checks::deep).await?);
     tell(exam.check("many at a time", checks::many).await?);
-    tell(exam.check("waiting calls", checks::waiting).await?);
+    if let Some((probe, fake)) = probe::asking(probes) {
+        let check = async |wire: &mut Wire| checks::waiting(wire, probe, fake).await;
+        tell(exam.check("waiting calls", check).await?);
+    }
     tell(exam.check("garbage", checks::garbage).await?);
-    for wire in servers::claimed(&hello, suite) {
-        let check = async |pipe: &mut Wire| servers::server(pipe, wire, patience).await;
-        tell(exam.check(servers::check(wire), check).await?);
+    for claimed in servers::claimed(&hello, suite) {
+        let check = async |pipe: &mut Wire| servers::server(pipe, claimed, patience).await;
+        tell(exam.check(servers::check(claimed.0), check).await?);
     }
     tell(exam.check("other version", lifetime::other_version).await?);
     // What processes left that were killed is not their fault, and must not seem to be the next one's.

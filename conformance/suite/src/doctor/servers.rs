@@ -10,17 +10,14 @@ use crate::subject::Patience;
 use crate::suite::Suite;
 use crate::wire::{Offer, Wire, mcp, reachable};
 
-/// The wires of the contracts that an adapter claims.
-pub(super) fn claimed(hello: &Value, suite: &Suite) -> Vec<Wire> {
+/// The contracts on a wire of their own that an adapter claims.
+pub(super) fn claimed<'a>(hello: &Value, suite: &'a Suite) -> Vec<(Wire, &'a str)> {
     let claims = |id: &str| {
         let claimed = hello["result"]["contracts"].as_array();
         claimed.is_some_and(|claimed| claimed.iter().any(|one| one == id))
     };
-    let mut wires: Vec<Wire> = Vec::new();
-    for contract in suite.contracts.iter().filter(|contract| claims(&contract.id)) {
-        wires.extend(contract.wire.filter(|wire| !wires.contains(wire)));
-    }
-    wires
+    let claimed = suite.contracts.iter().filter(|contract| claims(&contract.id));
+    claimed.filter_map(|contract| Some((contract.wire?, contract.id.as_str()))).collect()
 }
 
 /// What it is called in findings.
@@ -33,7 +30,7 @@ pub(super) fn check(wire: Wire) -> &'static str {
 
 pub(super) async fn server(
     pipe: &mut Pipe,
-    wire: Wire,
+    (wire, contract): (Wire, &str),
     patience: Patience,
 ) -> Result<Finding, Trouble> {
     let check = check(wire);
@@ -43,6 +40,7 @@ pub(super) async fn server(
     };
     pipe.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
+    params["contract"] = json!(contract);
     params["wire"] = json!(wire.name());
     params["workspace"] = json!(workspace.path());
     let answer = pipe.ask(1, "open", &params).await?;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::checks::{call, code, open, refused_open};
+use super::probe::{Probe, asking, hashing};
 use super::wire::{Trouble, Wire};
 use super::{Finding, greeting};
 
@@ -22,7 +23,7 @@ const LETTERS: &str = "é☃漢🙂";
 /// What stands around them where they come back.
 const AROUND: (&str, &str) = ("proofmark.doctor-", "-end");
 
-pub(super) async fn unicode(wire: &mut Wire) -> Result<Finding, Trouble> {
+pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Finding, Trouble> {
     wire.ask(0, "hello", &greeting()).await?;
     // Who has no answer to this one has none to any.
     let opened = wire.ask(1, "open", &open("plain")).await?;
@@ -51,7 +52,7 @@ pub(super) async fn unicode(wire: &mut Wire) -> Result<Finding, Trouble> {
         return Ok(Finding::unsound(CHECK, told, SPLIT));
     }
     let mut came = Vec::new();
-    match given_back(wire, &mut came).await {
+    match given_back(wire, probes, &mut came).await {
         // What operations do is the implementation's, but what is no message is the adapter's.
         Ok(()) => {}
         Err(trouble @ Trouble::NotAMessage { .. }) => return Err(trouble),
@@ -97,26 +98,38 @@ enum Came {
 }
 
 /// Looks for the letters wherever an adapter may give them back.
-async fn given_back(wire: &mut Wire, came: &mut Vec<Came>) -> Result<(), Trouble> {
+async fn given_back(
+    wire: &mut Wire,
+    probes: &[&Probe],
+    came: &mut Vec<Came>,
+) -> Result<(), Trouble> {
     let sent = format!("{}{LETTERS}{}", AROUND.0, AROUND.1);
     let mut params = open(&sent);
-    params["fakes"] = json!(["secrets"]);
+    if let Some((_, fake)) = asking(probes) {
+        params["fakes"] = json!([fake]);
+    }
     wire.ask(100, "open", &params).await?;
     let of = |operation: &str, args: Value| json!({ "session": sent, "operation": operation, "args": args });
     let answer = wire.ask(101, "call", &of(&sent, json!({}))).await?;
     came.push(within(&answer["error"]["message"], "the message about an unknown operation"));
 
-    wire.send(102, "call", &of("utils.secrets.get", json!({ "key": sent }))).await?;
-    wire.until_asked(102, "utils.secrets.get").await?;
-    if let Some(request) = wire.asked.pop() {
-        came.push(within(&request["params"]["session"], "the session of a `fake` call"));
-        came.push(within(&request["params"]["args"]["key"], "the arguments of a `fake` call"));
-        wire.reply(&request, &json!({ "value": sent })).await?;
-        let answer = wire.answer(102, "utils.secrets.get").await?;
-        came.push(within(&answer["result"]["value"], "a fake's answer that a call gives back"));
+    if let Some((probe, _)) = asking(probes) {
+        wire.send(102, "call", &of(probe.operation, json!({ probe.argument: sent }))).await?;
+        wire.until_asked(102, probe.operation).await?;
+        if let Some(request) = wire.asked.pop() {
+            let params = &request["params"];
+            came.push(within(&params["session"], "the session of a `fake` call"));
+            came.push(within(&params["args"][probe.argument], "the arguments of a `fake` call"));
+            wire.reply(&request, &json!({ "value": sent })).await?;
+            let answer = wire.answer(102, probe.operation).await?;
+            came.push(within(&answer["result"]["value"], "a fake's answer that a call gives back"));
+        }
     }
-    let answer = wire.ask(103, "call", &of("utils.sha256", json!({ "text": LETTERS }))).await?;
-    came.push(hashed(&answer["result"]["value"]));
+    if let Some(probe) = hashing(probes) {
+        let call = of(probe.operation, json!({ probe.argument: LETTERS }));
+        let answer = wire.ask(103, "call", &call).await?;
+        came.push(hashed(probe.operation, &answer["result"]["value"]));
+    }
     Ok(())
 }
 
@@ -134,7 +147,7 @@ fn within(said: &Value, place: &str) -> Came {
 }
 
 /// A hash tells what was hashed, where that was one of the usual mistakes.
-fn hashed(said: &Value) -> Came {
+fn hashed(operation: &str, said: &Value) -> Came {
     let is = |text: &str| said == &json!(hex::encode(Sha256::digest(text)));
     if is(LETTERS) {
         return Came::Same;
@@ -151,7 +164,7 @@ fn hashed(said: &Value) -> Came {
     } else {
         return Came::Untold;
     };
-    Came::Changed(format!("`utils.sha256` hashes `{LETTERS}` {told}"))
+    Came::Changed(format!("`{operation}` hashes `{LETTERS}` {told}"))
 }
 
 fn as_latin_1() -> String {
@@ -174,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_hash_tells_what_was_hashed() {
-        let of = |text: &str| hashed(&json!(hex::encode(Sha256::digest(text))));
+        let of = |text: &str| hashed("op", &json!(hex::encode(Sha256::digest(text))));
         assert_eq!((of(LETTERS), of("something else")), (Came::Same, Came::Untold));
         for wrong in [as_latin_1(), "?".repeat(4), "\u{fffd}".repeat(12)] {
             assert!(matches!(of(&wrong), Came::Changed(_)), "{wrong}");

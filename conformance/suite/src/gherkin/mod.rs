@@ -4,23 +4,20 @@
 //! the case what it says. So a narrative runs on the same road as a fixture: the same runner,
 //! verdicts, transcripts and mutants. A step that nothing matches is a fault of the file.
 
-mod chronicle_steps;
 #[cfg(test)]
 mod corpus;
 mod document;
 mod general_steps;
 mod languages;
 mod lines;
-mod llm_steps;
 mod narrative;
 mod outline;
 mod parse;
-mod runs_steps;
-mod tools_steps;
 pub mod vocabulary;
 mod wording;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
 
 use cucumber::World as _;
 use cucumber::gherkin::{self, StepType};
@@ -30,21 +27,30 @@ use crate::case::{Case, CaseKind, Origin};
 use crate::problem::{Location, Problem};
 use document::{Remark, Step, Told};
 use languages::Keywords;
-pub use narrative::Narrative;
+pub use narrative::{Narrative, calling};
+use vocabulary::Vocabulary;
 
 type Steps = cucumber::step::Collection<Narrative>;
 
+/// Every step of this program: the general ones, and those of the rooms that are linked into it.
+static STEPS: LazyLock<Steps> = LazyLock::new(Narrative::collection);
+
 /// Reads one feature file: the cases that can be read, and all that is wrong.
-pub(crate) fn parse(file: &str, folder: &str, text: &str) -> (Vec<Case>, Vec<Problem>) {
+pub(crate) fn parse(
+    file: &str,
+    folder: &str,
+    text: &str,
+    vocabulary: &Vocabulary,
+) -> (Vec<Case>, Vec<Problem>) {
     let read = parse::read(text);
-    let steps = Narrative::collection();
+    let steps = &*STEPS;
     let mut cases = Vec::new();
     let mut problems: Vec<Problem> =
         read.wrong.into_iter().map(|(at, message)| Problem::exact(file, at, message)).collect();
     problems
-        .extend(read.remarks.iter().filter_map(|remark| slip(file, remark, &steps, read.keywords)));
+        .extend(read.remarks.iter().filter_map(|remark| slip(file, remark, steps, read.keywords)));
     let mut rows: HashMap<String, usize> = HashMap::new();
-    let reader = Reader { file, contract: folder, steps: &steps, keywords: read.keywords };
+    let reader = Reader { file, contract: folder, steps, vocabulary, keywords: read.keywords };
     // What is wrong with a line of a scenario would make its steps look wrong, too.
     let titles: BTreeSet<usize> = read.scenarios.iter().map(|told| told.title).collect();
     let mut spoilt = BTreeSet::new();
@@ -120,6 +126,7 @@ struct Reader<'a> {
     file: &'a str,
     contract: &'a str,
     steps: &'a Steps,
+    vocabulary: &'a Vocabulary,
     keywords: &'a Keywords,
 }
 
@@ -208,7 +215,7 @@ impl Reader<'_> {
                 }
             }
         }
-        world.fault(no_such_step(&step.text, kinds[0], self.keywords));
+        world.fault(no_such_step(&step.text, kinds[0], self.keywords, self.vocabulary));
         kinds[0]
     }
 }
@@ -252,13 +259,13 @@ fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     }
 }
 
-fn no_such_step(text: &str, kind: StepType, words: &Keywords) -> String {
+fn no_such_step(text: &str, kind: StepType, words: &Keywords, vocabulary: &Vocabulary) -> String {
     let keyword = match kind {
         StepType::Given => "Given",
         StepType::When => "When",
         StepType::Then => "Then",
     };
-    match vocabulary::like(&format!("{keyword} {text}")).first() {
+    match vocabulary.like(&format!("{keyword} {text}")).first() {
         Some(step) => {
             let example = words.example(step.example);
             format!("no step says `{text}`; the nearest is `{example}`")

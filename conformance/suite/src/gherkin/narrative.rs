@@ -1,6 +1,7 @@
 //! The world of a scenario while it is read: the case so far.
 
-use std::collections::BTreeMap;
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
 
 use cucumber::gherkin;
 use serde_json::{Map, Value, json};
@@ -33,16 +34,17 @@ pub struct Narrative {
     steps: Vec<Step>,
     needs: Vec<String>,
     faults: Vec<Problem>,
-    /// Agents by id, for stories about who wrote what.
-    pub(super) agents: BTreeMap<String, String>,
-    /// The context of the tools that are run from here on.
-    pub(super) context: Map<String, Value>,
-    /// What the model may use from here on.
-    pub(super) model_tools: Vec<Value>,
-    pub(super) has_provider: bool,
+    /// What the steps of each room remember between them, by type.
+    notes: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
 }
 
 impl Narrative {
+    /// What a room's steps remember in this scenario, empty at first.
+    pub fn notes<T: Default + Send + Sync + 'static>(&mut self) -> &mut T {
+        let notes = self.notes.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
+        notes.downcast_mut().expect("notes are kept under their own type")
+    }
+
     pub(super) fn at(file: &str) -> Self {
         Self { file: file.to_owned(), ..Self::default() }
     }
@@ -60,7 +62,7 @@ impl Narrative {
     }
 
     /// The narrative is wrong here.
-    pub(super) fn fault(&mut self, message: impl Into<String>) {
+    pub fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(match self.at {
             Some(at) => Problem::exact(&self.file, at, message),
             None => Problem::new(&self.file, 0, message),
@@ -87,12 +89,12 @@ impl Narrative {
         (self.given, self.steps, self.needs, self.faults)
     }
 
-    pub(super) fn given(&mut self) -> &mut Given {
+    pub fn given(&mut self) -> &mut Given {
         &mut self.given
     }
 
     /// Whether this is given for the first time; a second one would take the place of the first.
-    pub(super) fn is_first(&mut self, what: &str) -> bool {
+    pub fn is_first(&mut self, what: &str) -> bool {
         let line = self.line();
         let Some(first) = self.given_at.get(what) else {
             self.given_at.insert(what.to_owned(), line);
@@ -103,14 +105,14 @@ impl Narrative {
     }
 
     /// A file, a folder or a link in the workspace.
-    pub(super) fn give_file(&mut self, path: String, file: FileGiven) {
+    pub fn give_file(&mut self, path: String, file: FileGiven) {
         if self.is_first(&format!("`{path}`")) {
             self.given.files.insert(path, file);
         }
     }
 
     /// Gives a fake its whole script.
-    pub(super) fn give_script(&mut self, fake: String, script: Value) {
+    pub fn give_script(&mut self, fake: String, script: Value) {
         // Some steps only see to it that the fake is there.
         let says_nothing = |script: &Value| {
             script.as_object().is_some_and(|map| map.values().all(|part| *part == json!({})))
@@ -124,22 +126,22 @@ impl Narrative {
     }
 
     /// The script of a fake; `empty` if nothing was said of it yet.
-    pub(super) fn script(&mut self, fake: &str, empty: Value) -> &mut Value {
+    pub fn script(&mut self, fake: &str, empty: Value) -> &mut Value {
         self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
 
-    pub(super) fn act(&mut self, action: Action) {
+    pub fn act(&mut self, action: Action) {
         let at = Location { file: self.file.clone(), line: self.line() };
         (self.outcome_at, self.stream_at) = (None, None);
         self.steps.push(Step { action, at, words: Some(self.words.clone()) });
     }
 
     /// A call that must succeed, unless a later `Then` says otherwise.
-    pub(super) fn call(&mut self, operation: &str, args: Value) {
+    pub fn call(&mut self, operation: &str, args: Value) {
         self.act(Action::Call(calling(operation, args)));
     }
 
-    pub(super) fn call_in(&mut self, process: &str, operation: &str, args: Value) {
+    pub fn call_in(&mut self, process: &str, operation: &str, args: Value) {
         self.act(Action::Call(CallStep {
             process: process.to_owned(),
             ..calling(operation, args)
@@ -147,13 +149,13 @@ impl Narrative {
     }
 
     /// A call that must give this, unless a later `Then` says otherwise.
-    pub(super) fn call_expecting(&mut self, operation: &str, args: Value, expected: Value) {
+    pub fn call_expecting(&mut self, operation: &str, args: Value, expected: Value) {
         self.probe(operation, args, expected);
         self.outcome_at = None;
     }
 
     /// The answer of the last call has this name from here on.
-    pub(super) fn remember(&mut self, name: &str) {
+    pub fn remember(&mut self, name: &str) {
         let taken =
             self.steps.iter().flat_map(Step::calls).filter_map(|call| call.saved_as.as_deref());
         if taken.into_iter().any(|other| other == name) {
@@ -166,13 +168,13 @@ impl Narrative {
     }
 
     /// The answer of the last call has this name and a number from here on.
-    pub(super) fn remember_anew(&mut self, name: &str) {
+    pub fn remember_anew(&mut self, name: &str) {
         let number = self.remembered(name) + 1;
         self.remember(&format!("{name} {number}"));
     }
 
     /// The newest of those that have this name and a number.
-    pub(super) fn latest(&self, name: &str) -> String {
+    pub fn latest(&self, name: &str) -> String {
         format!("{name} {}", self.remembered(name).max(1))
     }
 
@@ -184,25 +186,25 @@ impl Narrative {
     }
 
     /// What the last call is called with.
-    pub(super) fn last_args(&mut self) -> Option<Value> {
+    pub fn last_args(&mut self) -> Option<Value> {
         self.last_call().map(|call| call.args.clone())
     }
 
-    pub(super) fn change_args(&mut self, args: Value) {
+    pub fn change_args(&mut self, args: Value) {
         if let Some(call) = self.last_call() {
             call.args = args;
         }
     }
 
     /// The case needs this hook.
-    pub(super) fn needs(&mut self, hook: &str) {
+    pub fn needs(&mut self, hook: &str) {
         if !self.needs.iter().any(|other| other == hook) {
             self.needs.push(hook.to_owned());
         }
     }
 
     /// A call whose value is judged at once.
-    pub(super) fn probe(&mut self, operation: &str, args: Value, expected: Value) {
+    pub fn probe(&mut self, operation: &str, args: Value, expected: Value) {
         match Pattern::new(expected) {
             Ok(pattern) => {
                 let call = CallStep {
@@ -224,14 +226,14 @@ impl Narrative {
         }
     }
 
-    pub(super) fn expect_value(&mut self, expected: Value) {
+    pub fn expect_value(&mut self, expected: Value) {
         match expand(expected).and_then(Pattern::new) {
             Ok(pattern) => self.expect(Outcome::Returns(pattern)),
             Err(message) => self.fault(message),
         }
     }
 
-    pub(super) fn expect_error(&mut self, code: &str, mut properties: Map<String, Value>) {
+    pub fn expect_error(&mut self, code: &str, mut properties: Map<String, Value>) {
         properties.insert("code".to_owned(), Value::from(code));
         match fails(properties) {
             Ok(outcome) => self.expect(outcome),
@@ -253,7 +255,7 @@ impl Narrative {
         }
     }
 
-    pub(super) fn expect_ask(&mut self, ask: Value) {
+    pub fn expect_ask(&mut self, ask: Value) {
         let Some(call) = self.last_call() else { return self.no_call() };
         let written = call.asks.as_ref().and_then(|asks| asks.source.as_array());
         let mut asks = written.cloned().unwrap_or_default();
@@ -264,7 +266,7 @@ impl Narrative {
         }
     }
 
-    pub(super) fn expect_stream(&mut self, items: Value) {
+    pub fn expect_stream(&mut self, items: Value) {
         let (line, first) = (self.line(), self.stream_at);
         match (stream(items), self.last_call(), first) {
             (Ok(_), Some(_), Some(first)) => self.fault(format!(
@@ -280,7 +282,7 @@ impl Narrative {
     }
 
     /// The last call keeps this to itself.
-    pub(super) fn expect_hidden(&mut self, text: String) {
+    pub fn expect_hidden(&mut self, text: String) {
         match self.last_call() {
             Some(call) if !text.is_empty() => call.hides.push(text),
             Some(_) => self.fault("nothing can hide an empty text"),
@@ -292,12 +294,12 @@ impl Narrative {
         self.fault("there is no single call just before this step; say first what is called");
     }
 
-    pub(super) fn expect_file(&mut self, path: String, expected: FileExpected) {
+    pub fn expect_file(&mut self, path: String, expected: FileExpected) {
         self.act(Action::Leaves(BTreeMap::from([(path, expected)])));
     }
 
     /// The rows of the step's table.
-    pub(super) fn rows<'a>(&mut self, step: &'a gherkin::Step) -> &'a [Vec<String>] {
+    pub fn rows<'a>(&mut self, step: &'a gherkin::Step) -> &'a [Vec<String>] {
         self.below_taken = true;
         step.table.as_ref().map_or(&[], |table| table.rows.as_slice())
     }
@@ -309,7 +311,7 @@ impl Narrative {
     }
 
     /// The step's doc string: whole lines.
-    pub(super) fn text(&mut self, step: &gherkin::Step) -> Option<String> {
+    pub fn text(&mut self, step: &gherkin::Step) -> Option<String> {
         self.below_taken = true;
         if step.docstring.is_none() {
             self.fault("this step needs a doc string: text between two lines of \"\"\"");
@@ -318,7 +320,7 @@ impl Narrative {
     }
 
     /// The step's doc string as JSON, `$repeat` expanded.
-    pub(super) fn json(&mut self, step: &gherkin::Step) -> Option<Value> {
+    pub fn json(&mut self, step: &gherkin::Step) -> Option<Value> {
         let text = self.text(step)?;
         let value = match strict::from_str(&text) {
             Ok(value) => value,
@@ -336,7 +338,7 @@ impl Narrative {
         }
     }
 
-    pub(super) fn json_object(&mut self, step: &gherkin::Step) -> Option<Map<String, Value>> {
+    pub fn json_object(&mut self, step: &gherkin::Step) -> Option<Map<String, Value>> {
         match self.json(step)? {
             Value::Object(map) => Some(map),
             other => {
@@ -347,7 +349,7 @@ impl Narrative {
     }
 
     /// How many of something the step speaks of.
-    pub(super) fn count(&mut self, text: &str) -> Option<usize> {
+    pub fn count(&mut self, text: &str) -> Option<usize> {
         let count = self.number(text)?;
         if count > MOST {
             self.fault(format!("{count} is too many; at most {MOST}"));
@@ -357,7 +359,7 @@ impl Narrative {
     }
 
     /// A number written in the step.
-    pub(super) fn number<T: std::str::FromStr>(&mut self, text: &str) -> Option<T> {
+    pub fn number<T: std::str::FromStr>(&mut self, text: &str) -> Option<T> {
         let number = text.parse().ok();
         if number.is_none() {
             self.fault(format!("`{text}` is not a number that fits here"));
@@ -367,6 +369,6 @@ impl Narrative {
 }
 
 /// A call that must succeed, whatever it returns.
-pub(super) fn calling(operation: &str, args: Value) -> CallStep {
+pub fn calling(operation: &str, args: Value) -> CallStep {
     CallStep::new(operation, args, vec![Outcome::Returns(Pattern::anything())])
 }

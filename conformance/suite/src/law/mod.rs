@@ -4,14 +4,7 @@
 //! wrote, so a failing one, shrunk, *is* a fixture case that can be kept. The same seed makes the same
 //! cases on every machine.
 
-mod chronicle;
-mod common;
-mod errors;
-mod llm;
-mod runs;
-mod tools;
-mod utils;
-mod values;
+pub mod values;
 
 use std::collections::BTreeMap;
 
@@ -43,7 +36,7 @@ pub struct Law {
     /// What it calls, and the hooks that it needs.
     pub operations: &'static [&'static str],
     /// Makes the `given`, `steps` and `leaves` of a fixture case.
-    pub(crate) inputs: fn() -> BoxedStrategy<Value>,
+    pub inputs: fn() -> BoxedStrategy<Value>,
 }
 
 /// How laws are tried.
@@ -87,17 +80,6 @@ impl Input {
     pub(crate) fn complicate(&mut self) -> bool {
         self.0.complicate()
     }
-}
-
-fn all() -> impl Iterator<Item = &'static Law> {
-    utils::LAWS
-        .iter()
-        .chain(errors::LAWS)
-        .chain(chronicle::LAWS)
-        .chain(tools::LAWS)
-        .chain(llm::LAWS)
-        .chain(common::LAWS)
-        .chain(runs::LAWS)
 }
 
 impl Law {
@@ -170,8 +152,8 @@ impl Law {
     }
 }
 
-/// The laws of these contracts, as far as their ledgers have the operations and requirements.
-pub(crate) fn cases(contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
+/// The cases of those laws whose operations and requirements the ledgers have.
+pub(crate) fn cases(laws: &[&'static Law], contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
     let has = |contract: &Contract, name: &str| {
         let own = contract.operations.iter().any(|own| own == name);
         own || contract.hooks.contains_key(name)
@@ -183,7 +165,7 @@ pub(crate) fn cases(contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
             law.shows.iter().all(shown) && law.operations.iter().all(|name| has(contract, name))
         })
     };
-    all().filter(applies).map(|law| case(law, &contracts[law.contract])).collect()
+    laws.iter().copied().filter(applies).map(|law| case(law, &contracts[law.contract])).collect()
 }
 
 fn case(law: &'static Law, contract: &Contract) -> Case {

@@ -1,4 +1,4 @@
-//! Inputs: any JSON that the contracts speak of.
+//! Inputs for laws: any JSON that a contract may meet.
 
 use proptest::prelude::*;
 use rand_chacha::ChaCha8Rng;
@@ -38,7 +38,7 @@ const ODD: &[char] = &[
 ];
 
 /// Any text.
-pub(super) fn text() -> impl Strategy<Value = String> {
+pub fn text() -> impl Strategy<Value = String> {
     let letter = prop_oneof![
         4 => proptest::char::range('a', 'z'),
         2 => proptest::sample::select(ODD),
@@ -48,7 +48,7 @@ pub(super) fn text() -> impl Strategy<Value = String> {
 }
 
 /// Letters, and characters of one sort.
-pub(super) fn text_of(sort: fn(char) -> bool) -> impl Strategy<Value = String> {
+pub fn text_of(sort: fn(char) -> bool) -> impl Strategy<Value = String> {
     let odd: Vec<char> = (0..=0x1f)
         .filter_map(char::from_u32)
         .chain(ODD.iter().copied())
@@ -59,7 +59,7 @@ pub(super) fn text_of(sort: fn(char) -> bool) -> impl Strategy<Value = String> {
 }
 
 /// Objects and arrays in one another, with nothing difficult in them but the order of their keys.
-pub(super) fn nested() -> impl Strategy<Value = Value> {
+pub fn nested() -> impl Strategy<Value = Value> {
     let leaf = (0..10_i64).prop_map(Value::from);
     leaf.prop_recursive(5, 32, 6, |inner| {
         let members = proptest::collection::vec(("[a-zA-Z0-9_]{1,4}", inner.clone()), 0..6);
@@ -71,7 +71,7 @@ pub(super) fn nested() -> impl Strategy<Value = Value> {
 }
 
 /// A name of a member. ASCII, since the order of other keys is an interpretation.
-pub(super) fn key() -> impl Strategy<Value = String> {
+pub fn key() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-zA-Z0-9_ .\"\\\\-]{0,6}",
         1 => proptest::sample::select(vec!["__proto__", "constructor", "10", "9", "toString"])
@@ -79,7 +79,8 @@ pub(super) fn key() -> impl Strategy<Value = String> {
     ]
 }
 
-pub(super) fn number() -> impl Strategy<Value = Number> {
+/// Any JSON number but -0.
+pub fn number() -> impl Strategy<Value = Number> {
     const SAFE: i64 = 1 << 53;
     // What becomes of -0 is an interpretation.
     let double = |number: f64| {
@@ -95,7 +96,7 @@ pub(super) fn number() -> impl Strategy<Value = Number> {
 }
 
 /// Any JSON value, of moderate size and depth.
-pub(super) fn value() -> impl Strategy<Value = Value> {
+pub fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -111,7 +112,7 @@ pub(super) fn value() -> impl Strategy<Value = Value> {
 }
 
 /// An object's members, in any order.
-pub(super) fn members(
+pub fn members(
     value: impl Strategy<Value = Value>,
     count: std::ops::Range<usize>,
 ) -> impl Strategy<Value = Map<String, Value>> {
@@ -119,7 +120,7 @@ pub(super) fn members(
 }
 
 /// The same value with the members of every object in another order.
-pub(super) fn shuffled(value: &Value, seed: u64) -> Value {
+pub fn shuffled(value: &Value, seed: u64) -> Value {
     fn shuffle(value: &Value, random: &mut ChaCha8Rng) -> Value {
         match value {
             Value::Array(items) => items.iter().map(|item| shuffle(item, random)).collect(),
@@ -136,15 +137,19 @@ pub(super) fn shuffled(value: &Value, seed: u64) -> Value {
 }
 
 /// Canonical JSON by a program that is not ours.
-pub(super) fn canonical(value: &Value) -> String {
+///
+/// # Panics
+/// Never for a JSON value.
+pub fn canonical(value: &Value) -> String {
     serde_json_canonicalizer::to_string(value).expect("it is finite JSON with text keys")
 }
 
-pub(super) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+/// A SHA-256 in hex, by a program that is not ours.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
 /// So that nothing inside is taken for a matcher.
-pub(super) fn literal(value: Value) -> Value {
+pub fn literal(value: Value) -> Value {
     serde_json::json!({ "$literal": value })
 }

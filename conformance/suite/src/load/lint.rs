@@ -4,6 +4,9 @@ mod files;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use proofmark_fakes::clock::ScriptedClock;
+use proofmark_fakes::host::{FakeKind, Host};
+
 use super::falsifiable::can_fail;
 use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
 use crate::ledger::{Contract, Requirement};
@@ -37,6 +40,7 @@ pub(crate) fn check(
     contracts: &BTreeMap<String, Contract>,
     cases: &[Case],
     unread: &Unread<'_>,
+    fakes: &[&'static FakeKind],
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     if contracts.is_empty() && unread.no_ledger.is_empty() {
@@ -56,7 +60,8 @@ pub(crate) fn check(
     for case in cases {
         match contracts.get(&case.contract) {
             Some(contract) => {
-                let mut lint = CaseLint { case, contract, rows: &rows, problems: &mut problems };
+                let mut lint =
+                    CaseLint { case, contract, fakes, rows: &rows, problems: &mut problems };
                 lint.check();
             }
             None if unread.no_ledger.contains(case.contract.as_str()) => {}
@@ -131,6 +136,7 @@ fn outline_of(case: &Case) -> Option<&str> {
 }
 
 struct CaseLint<'a> {
+    fakes: &'a [&'static FakeKind],
     case: &'a Case,
     contract: &'a Contract,
     /// How many rows each outline has.
@@ -187,15 +193,13 @@ impl CaseLint<'_> {
         self.check_references();
         self.check_files();
         for (fake, script) in &case.given.fakes {
-            if let Err(message) = proofmark_fakes::host::Host::check(fake, script) {
+            if let Err(message) = Host::check(fake, script, self.fakes) {
                 self.wrong(message);
             }
         }
-        if let Err(fault) = proofmark_fakes::clock::ScriptedClock::new(
-            &case.given.clock.start,
-            case.given.clock.step_ms,
-        ) {
-            self.wrong(fault);
+        let clock = &case.given.clock;
+        if let Err(error) = ScriptedClock::new(&clock.start, clock.step_ms) {
+            self.wrong(error);
         }
     }
 

@@ -4,14 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
 use sha2::{Digest, Sha256};
 
 use super::walk::Walk;
 use crate::problem::Problem;
-
-static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
-static FIXTURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fixtures");
 
 /// The text files of a suite, by path from its top (`fixtures/…`, `features/…`), in path order.
 #[derive(Debug, Clone, Default)]
@@ -33,14 +29,6 @@ pub enum SourceError {
 }
 
 impl SuiteFiles {
-    /// The files inside this program.
-    pub fn embedded() -> Self {
-        let mut files = Vec::new();
-        embed(&FIXTURES, "fixtures", &mut files);
-        embed(&FEATURES, "features", &mut files);
-        Self::sorted(files)
-    }
-
     /// The files of a folder, in place of the embedded ones.
     pub fn in_folder(folder: &Path) -> Result<Self, SourceError> {
         let mut walk = Walk::of(folder);
@@ -59,6 +47,11 @@ impl SuiteFiles {
             return Err(SourceError::Empty { path: folder.to_owned() });
         }
         Ok(Self { problems: walk.problems, ..Self::sorted(walk.files) })
+    }
+
+    /// Whether a suite reads files of this name.
+    pub fn takes(path: &str) -> bool {
+        [".toml", ".json", ".feature"].iter().any(|end| path.ends_with(end))
     }
 
     /// Files given as pairs of path and text.
@@ -95,21 +88,5 @@ impl SuiteFiles {
             }
         }
         hex::encode(hash.finalize())
-    }
-}
-
-pub(super) fn is_ours(path: &str) -> bool {
-    [".toml", ".json", ".feature"].iter().any(|end| path.ends_with(end))
-}
-
-fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
-    for file in dir.files() {
-        let path = format!("{prefix}/{}", file.path().display());
-        if let (true, Some(text)) = (is_ours(&path), file.contents_utf8()) {
-            files.push((path, text.to_owned()));
-        }
-    }
-    for sub in dir.dirs() {
-        embed(sub, prefix, files);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::source::is_ours;
+use super::source::SuiteFiles;
 use crate::problem::{Lines, Problem, distance};
 
 pub(super) struct Walk {
@@ -70,7 +70,7 @@ impl Walk {
             Err(fault) => return self.unreadable(name, &fault),
         };
         if kind.is_dir() {
-            if is_ours(name) && !self.is_contract(name) {
+            if SuiteFiles::takes(name) && !self.is_contract(name) {
                 let told = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
                 self.wrong(name, told);
             }
@@ -78,7 +78,7 @@ impl Walk {
         } else if !kind.is_file() {
             let told = "it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place";
             self.wrong(name, told);
-        } else if is_ours(name) {
+        } else if SuiteFiles::takes(name) {
             match fs::read(path) {
                 Ok(bytes) => self.text(name, bytes),
                 Err(fault) => self.unreadable(name, &fault),
@@ -114,7 +114,7 @@ impl Walk {
 
 /// What editors and systems leave behind.
 fn is_dropping(name: &str) -> bool {
-    let hidden = name.starts_with('.') && (name.starts_with(".#") || !is_ours(name));
+    let hidden = name.starts_with('.') && (name.starts_with(".#") || !SuiteFiles::takes(name));
     hidden || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 

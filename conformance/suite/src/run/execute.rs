@@ -6,10 +6,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use futures::future::join_all;
-use proofmark_fakes::host::Host;
-use proofmark_fakes::workspace::TempWorkspace;
+use proofmark_fakes::host::{FakeKind, Host};
+use proofmark_fakes::workspace::{TempWorkspace, WorkspaceError};
 use proofmark_protocol::{Close, Open, RpcError};
-use sage_errors::SageError;
 use serde_json::{Value, json};
 
 use super::masks::Masks;
@@ -64,6 +63,8 @@ impl Played {
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) contract: &'a Contract,
+    /// Fakes that the case can ask for.
+    pub(super) fakes: &'a [&'static FakeKind],
     pub(super) scratch: &'a Path,
     /// For the session and the workspace, so that no two have the same name.
     pub(super) number: u64,
@@ -92,6 +93,7 @@ pub(super) async fn execute<P: Processes>(
         seats: BTreeMap::new(),
         links: BTreeMap::new(),
         wire: setting.contract.wire,
+        fakes: setting.fakes,
         masks,
         stray: Vec::new(),
         judge: Judge::new(case),
@@ -111,6 +113,11 @@ pub(super) async fn execute<P: Processes>(
             Err(Stop::Refused(error)) => {
                 let failure = refused_open(case, &error);
                 transcript.stopped = Some(Stopped::Refused(error));
+                Err(failure)
+            }
+            Err(Stop::Fakes(message)) => {
+                let failure = broken_fakes(case, message.clone());
+                transcript.stopped = Some(Stopped::Fakes(message));
                 Err(failure)
             }
             Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step), transcript)),
@@ -140,12 +147,12 @@ pub(super) async fn execute<P: Processes>(
 }
 
 /// The harness's own trouble, for which no subject is to blame.
-fn no_workspace(fault: &SageError) -> Played {
-    let reason = NotExercised::NoWorkspace(fault.to_string());
+fn no_workspace(error: &WorkspaceError) -> Played {
+    let reason = NotExercised::NoWorkspace(error.to_string());
     Played::without(Verdict::NotExercised { reason })
 }
 
-fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, SageError> {
+fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, WorkspaceError> {
     let workspace = TempWorkspace::new_in(setting.scratch, &format!("{}-", setting.number))?;
     files::write(&workspace, &case.given.files)?;
     Ok(workspace)
@@ -156,9 +163,11 @@ enum Stop {
     Failure(Box<Failure>),
     /// The adapter refused `open`.
     Refused(RpcError),
+    /// The case's fakes cannot be made from their scripts.
+    Fakes(String),
     Fault(Fault),
     /// The harness could not write a file.
-    NoWorkspace(SageError),
+    NoWorkspace(WorkspaceError),
 }
 
 impl From<Box<Failure>> for Stop {
@@ -192,6 +201,7 @@ struct Stage<'a, P> {
     /// Ways to the servers of sessions, where the contract has a wire of its own.
     links: BTreeMap<Place<'a>, Rc<Link>>,
     wire: Option<Wire>,
+    fakes: &'a [&'static FakeKind],
     masks: Masks,
     /// Calls of fakes that belong to no single call.
     stray: Vec<Ask>,
@@ -274,12 +284,12 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
         let connection = self.member(place.0).await?;
         let given = &self.case.given;
-        let fakes = Host::new(&given.fakes)
-            .map_err(|message| Stop::Failure(broken_fakes(self.case, message)))?;
+        let fakes = Host::new(&given.fakes, self.fakes).map_err(Stop::Fakes)?;
         let host = Rc::new(SessionHost::new(fakes));
         let session = self.session_at(place);
         let open = Open {
             session: session.clone(),
+            contract: Some(self.case.contract.clone()),
             workspace: self
                 .workspace
                 .as_ref()

@@ -213,6 +213,7 @@ impl<'a> Worker<'a> {
         let bench = Bench { worker: self, shared: Rc::clone(connection) };
         let setting = Setting {
             contract: self.contract(case),
+            fakes: &self.run.suite.fakes,
             scratch: &self.run.scratch,
             number: self.run.numbers.fetch_add(1, Ordering::Relaxed),
             record: self.run.options.record,

@@ -1,9 +1,9 @@
-//! What the harness does for one session: it plays the fakes, and notes what they are asked.
+//! Plays the fakes of one session for a subject, and records their calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use proofmark_fakes::host::{Answer as FakeAnswer, Host, Played};
+use proofmark_fakes::host::{Answer as FakeAnswer, Host, Reply};
 use proofmark_protocol::message::FakeCall;
 use proofmark_protocol::{Id, RpcError};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::connection::Answer;
 use crate::transcript::deep;
 
-/// So many calls of fakes may be made in a session during one step, and so many items of fakes' streams
-/// be fetched.
+/// The most recorded calls of fakes that a session may make during one step.
 const MOST_ASKS: usize = 1_000;
+/// The most items of fakes' streams that it may fetch during one step.
 const MOST_PULLS: usize = 10_000;
-/// So many of them may be fetched that nobody read.
+/// The most items that it may fetch and not pass on.
 const MOST_AHEAD: usize = 100;
 
 /// A call of a fake, as the harness saw it.
@@ -33,20 +33,20 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Whether it only gives back what was taken.
+    /// Whether the call only releases a stream.
     pub(crate) fn gives_back(&self) -> bool {
         (self.fake.as_str(), self.method.as_str()) == ("llm", "stop")
     }
 }
 
-/// What the harness does for one session: it plays the fakes and writes down what happens.
+/// The harness's side of one session: plays the fakes and records their calls.
 #[derive(Default)]
 pub(crate) struct SessionHost {
     fakes: RefCell<Host>,
     asks: RefCell<Vec<Ask>>,
-    /// Calls that are no part of what a case judges, and are only counted.
+    /// How many calls were not recorded, since the last [`Self::take_asks`].
     pulls: Cell<usize>,
-    /// Requests that the fakes have not answered yet, by their tickets.
+    /// The requests that wait for a fake, by their tickets.
     unanswered: RefCell<HashMap<u64, Id>>,
     tickets: Cell<u64>,
 }
@@ -56,13 +56,13 @@ impl SessionHost {
         Self { fakes: RefCell::new(fakes), ..Self::default() }
     }
 
-    /// Whether more was asked than anybody can want.
+    /// Whether the subject called fakes more often than it may.
     pub(super) fn is_flooded(&self) -> bool {
         self.pulls.get() > MOST_PULLS || self.asks.borrow().len() > MOST_ASKS
     }
 
-    /// What was asked since the last look. `read` says how many items came out of it: whoever fetched
-    /// far more than that is told as one call more.
+    /// Takes the calls since the last time. `read` is how many items the subject passed on; if it fetched
+    /// far more than that, one more call reports it.
     pub(crate) fn take_asks(&self, read: usize) -> Vec<Ask> {
         let ahead = self.pulls.replace(0).saturating_sub(read);
         let mut asks = self.asks.take();
@@ -73,34 +73,34 @@ impl SessionHost {
         asks
     }
 
-    /// Plays one call of a fake, and tells the answers that are due now.
+    /// Plays one call of a fake. Returns the answers that are due now.
     pub(super) fn play(&self, id: &Id, call: FakeCall) -> Vec<(Id, Answer)> {
         let ticket = self.tickets.get();
         self.tickets.set(ticket + 1);
         let mut fakes = self.fakes.borrow_mut();
         let mut due = Vec::new();
-        let (answer, noted) = match fakes.call(ticket, &call.fake, &call.method, &call.args) {
-            Ok(FakeAnswer::Now { reply, noted }) => {
-                let reply = reply_of(reply);
+        let (answer, recorded) = match fakes.call(ticket, &call.fake, &call.method, &call.args) {
+            Ok(FakeAnswer::Now { reply, recorded }) => {
+                let reply = reply_json(reply);
                 due.push((id.clone(), Ok(reply.clone())));
-                (reply, noted)
+                (reply, recorded)
             }
-            Ok(FakeAnswer::Later { noted }) => {
+            Ok(FakeAnswer::Later { recorded }) => {
                 self.unanswered.borrow_mut().insert(ticket, id.clone());
-                (Value::Null, noted)
+                (Value::Null, recorded)
             }
-            Err(told) => {
-                let error = RpcError::new(RpcError::INVALID_PARAMS, told.clone());
+            Err(message) => {
+                let error = RpcError::new(RpcError::INVALID_PARAMS, message.clone());
                 due.push((id.clone(), Err(error)));
-                (json!({"told": told}), true)
+                (json!({"told": message}), true)
             }
         };
         for (ticket, reply) in fakes.released() {
             let waiting = self.unanswered.borrow_mut().remove(&ticket);
-            due.extend(waiting.map(|id| (id, Ok(reply_of(reply)))));
+            due.extend(waiting.map(|id| (id, Ok(reply_json(reply)))));
         }
         let FakeCall { fake, method, mut args, .. } = call;
-        if noted {
+        if recorded {
             // A subject may give members in another order each time.
             args.sort_all_objects();
             self.asks.borrow_mut().push(Ask { fake, method, args, answer });
@@ -111,8 +111,8 @@ impl SessionHost {
     }
 }
 
-fn reply_of(played: Played) -> Value {
-    match played {
+fn reply_json(reply: Reply) -> Value {
+    match reply {
         Ok(value) => json!({"value": value}),
         Err(error) => json!({"error": error}),
     }

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case("http.request", json!({"method": "GET", "path": ["api", "runs"]}), true)]
+    #[case("http.request", json!({"method": "GET", "path": ["api", "things"]}), true)]
     #[case("http.request", json!({"method": "GET", "path": "/api", "bdy": 1}), false)]
     #[case("http.request", json!({"method": "GET", "path": "/api", "body": null, "text": ""}), false)]
     #[case("ws.open", json!({"socket": "ui"}), false)]

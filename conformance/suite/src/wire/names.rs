@@ -149,9 +149,9 @@ mod tests {
         names.hide(&mut answer);
         let told = json!({"nodes": {TOLD: {"ref": format!("artifact://{TOLD}")}}, "w": "<case>"});
         assert_eq!(answer, told);
-        let mut args = json!({"path": ["runs", TOLD], "workspace": "<case>"});
+        let mut args = json!({"path": ["things", TOLD], "workspace": "<case>"});
         names.show(&mut args);
-        assert_eq!(args, json!({"path": ["runs", REAL], "workspace": "case-1"}));
+        assert_eq!(args, json!({"path": ["things", REAL], "workspace": "case-1"}));
     }
 
     #[test]

@@ -137,11 +137,6 @@ const CALL: &str = "    When \"demo.read\" is called\n";
     "Given the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 99999999999999999999 ms\n    When \"demo.read\" is called",
     "5: `99999999999999999999` is not a number that fits here"
 )]
-#[case::agent_out_of_the_blue(
-    "When \"demo.read\" is called\n    Then it returns null",
-    "When \"eve\" appends a \"NOTE\" event at \"2024-01-01T00:00:00.000Z\" to \"x\"",
-    "5: nobody has the id `eve`; say first: Given the agent \"sage\" with id \"eve\""
-)]
 #[case::unclosed_doc_string(
     "it returns null\n",
     "it returns:\n    \"\"\"\n    null\n",
@@ -258,7 +253,8 @@ fn nothing_is_lost_in_silence(#[case] old: &str, #[case] new: &str, #[case] prob
 fn a_problem_has_a_column_and_a_fix() {
     let places = |old: &str, new: &str| {
         let files = proofmark_suite::SuiteFiles::from_pairs(changed(FEATURE, old, new));
-        let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+        let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+            .expect_err("it is broken");
         let place = found[0].place();
         (place.line, place.column, place.length, found[0].fix().to_owned())
     };
@@ -344,7 +340,8 @@ fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
     let text = OUTLINE.replace("demo.read", "demo.raed");
     refused(&text, "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)");
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
-    let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+    let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+        .expect_err("it is broken");
     let place = found[0].place();
     assert_eq!((place.line, place.column, place.length), (5, 10, 11));
 }
@@ -355,7 +352,8 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: See DEMO-009\n    When \"demo.read\" is called\n    Then it returns null\n";
     let text = format!("{}{sound}", OUTLINE.replace("@shows:DEMO-001", "@shows:DEMO-009"));
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
-    let found = proofmark_suite::Suite::load(&files).expect_err("it is broken");
+    let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+        .expect_err("it is broken");
     let told: Vec<&str> = found.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
         told,

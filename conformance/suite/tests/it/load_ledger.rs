@@ -18,7 +18,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::unknown_key_of_a_requirement(
     "source = ",
     "sauce = ",
-    "14: unknown field `sauce`, expected one of `id`, `level`, `basis`, `sentence`, `source`, `reason`, `excluded`, `applies-with`"
+    "14: unknown field `sauce`, expected one of `id`, `level`, `basis`, `sentence`, `source`, `reason`, `excluded`, `applies-with`, `saboteur`"
 )]
 #[case::doubled_key("title = ", "text = \"x\"\ntitle = ", "4: duplicate key")]
 #[case::missing_key("workspace = true\n", "", "1: missing field `workspace`")]
@@ -35,7 +35,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::id_that_climbs(
     "contract = \"demo\"",
     "contract = \"../demo\"",
-    "1: `../demo` is no id of a contract; write lower-case words with dots or dashes between them, such as `sage.chronicle`\nfixtures/demo/requirements.toml:1: contract `../demo` stands in the folder `demo`; they must be the same"
+    "1: `../demo` is no id of a contract; write lower-case words with dots or dashes between them, such as `my.notes`\nfixtures/demo/requirements.toml:1: contract `../demo` stands in the folder `demo`; they must be the same"
 )]
 #[case::a_source_without_a_pin(
     "source = \"Demo, Acceptance\"\n",

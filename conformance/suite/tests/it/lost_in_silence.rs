@@ -20,11 +20,6 @@ const TWO_OUTCOMES: &str =
 #[rstest]
 #[case::two_values("Then it returns 5\nThen it returns 6\n", TWO_OUTCOMES)]
 #[case::value_and_failure("Then it returns 5\nAnd it fails with EIO\n", TWO_OUTCOMES)]
-#[case::a_step_of_a_contract("Then it returns 5\nThen the append is acknowledged\n", TWO_OUTCOMES)]
-#[case::a_step_that_asks_and_judges(
-    "Then reading \"a\" gives 1 event\nThen it returns 5\n",
-    TWO_OUTCOMES
-)]
 #[case::two_streams(
     "Then it streams:\n\"\"\"\n[1]\n\"\"\"\nThen it streams:\n\"\"\"\n[2]\n\"\"\"\n",
     "10: what the call streams is said already, at line 6; write all its items in one step"

@@ -4,7 +4,6 @@
 mod common;
 mod feature_forms;
 mod folders;
-mod laws;
 mod load_feature;
 mod load_fixture;
 mod load_ledger;
@@ -16,4 +15,3 @@ mod select;
 mod settled;
 mod streams;
 mod verdict;
-mod vocabulary;

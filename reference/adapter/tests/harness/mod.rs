@@ -25,7 +25,7 @@ impl Harness {
     pub(crate) async fn new() -> Self {
         let (to, input) = tokio::io::duplex(64 * 1024);
         let (output, from) = tokio::io::duplex(64 * 1024);
-        tokio::spawn(proofmark_reference::adapter().serve(input, output));
+        tokio::spawn(proofmark_catalog::reference().serve(input, output));
         let workspace = tempfile::tempdir().unwrap();
         let mut harness = Self { to, from: LineReader::new(from, MAX_LINE), workspace };
         let root = harness.workspace.path().display().to_string();

@@ -23,7 +23,7 @@ use rustix::process::{
 };
 use tokio::process::{Child, Command};
 
-use super::table::{Identity, Limit, Process, add_descendants, me, processes, read};
+use super::table::{Identity, Limit, Process, add_descendants, me, newest, processes, read};
 
 /// In microseconds: no real-time thread will ever reach it.
 const FIRST_MARK: u64 = 1_000_000_000_000_000;
@@ -75,9 +75,11 @@ impl Forest {
             self.adopts = set_child_subreaper(Some(getpid())).is_ok();
         }
         self.marks.insert(mark);
+        let before = newest();
         match spawn_marked(command, mark) {
             Ok(child) => {
-                unmark_strangers(mark, child.id().map_or(0, u32::cast_signed));
+                let root = child.id().map_or(0, u32::cast_signed);
+                unmark_strangers(mark, root, started_since(before, root));
                 Ok((child, mark))
             }
             Err(error) => {
@@ -176,10 +178,24 @@ fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
     spawned
 }
 
+/// What was started since `before` was the newest process. All that there is, where the numbers do not tell: they
+/// began anew, or `/proc/loadavg` is another machine's.
+fn started_since(before: Option<i32>, root: i32) -> Vec<Process> {
+    match (before, newest()) {
+        (Some(before), Some(newest)) if (before + 1..=newest).contains(&root) => {
+            (before + 1..=newest).filter(|pid| *pid != root).filter_map(read).collect()
+        }
+        _ => processes(),
+    }
+}
+
 /// Programs that this process has started by itself stay in its session, and not in the tree's group.
-fn unmark_strangers(mark: u64, root: i32) {
+fn unmark_strangers(mark: u64, root: i32, started: Vec<Process>) {
+    if started.is_empty() {
+        return;
+    }
     let Some(own) = read(me()) else { return };
-    for process in processes() {
+    for process in started {
         if process.parent == me()
             && process.session == own.session
             && process.group != root

@@ -69,6 +69,11 @@ pub(super) fn processes() -> Vec<Process> {
     entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
+/// The number that was given to a process or thread last.
+pub(super) fn newest() -> Option<i32> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
+}
+
 pub(super) fn read(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);

@@ -1,0 +1,152 @@
+//! Every contract's room, and what they make together: the suite inside the program, and the reference as a subject.
+//!
+//! The list of contracts is this crate's manifest, one dependency each.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use include_dir::{Dir, include_dir};
+use proofmark_fakes::host::FakeKind;
+use proofmark_room::{Kind, Room, Session, Subject};
+use proofmark_suite::doctor::Probe;
+use proofmark_suite::gherkin::vocabulary::Vocabulary;
+use proofmark_suite::{Extensions, Problem, Suite, SuiteFiles};
+
+static ROOMS: &[&Room] = include!(concat!(env!("OUT_DIR"), "/rooms.rs"));
+
+static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
+static FIXTURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../fixtures");
+
+/// Every room.
+pub fn rooms() -> impl Iterator<Item = &'static Room> + Clone {
+    ROOMS.iter().copied()
+}
+
+/// The room of a contract.
+pub fn room(contract: &str) -> Option<&'static Room> {
+    rooms().find(|room| room.contract == contract)
+}
+
+/// What the rooms add to the files of a suite.
+pub fn extensions() -> Extensions {
+    Extensions {
+        laws: rooms().flat_map(|room| room.laws).collect(),
+        steps: rooms().flat_map(|room| room.steps).collect(),
+        fakes: fakes(),
+    }
+}
+
+/// Every fake that a case can ask for, once each.
+fn fakes() -> Vec<&'static FakeKind> {
+    let mut kinds: Vec<&FakeKind> = Vec::new();
+    for kind in rooms().flat_map(|room| room.fakes) {
+        if !kinds.iter().any(|known| known.name == kind.name) {
+            kinds.push(kind);
+        }
+    }
+    kinds
+}
+
+/// Every step that an author can write.
+pub fn vocabulary() -> Vocabulary {
+    Vocabulary::new(&extensions().steps)
+}
+
+/// Calls that `proofmark doctor` tries on an adapter.
+pub fn probes() -> Vec<&'static Probe> {
+    rooms().flat_map(|room| room.probes).collect()
+}
+
+/// The features and fixtures inside this program.
+pub fn files() -> SuiteFiles {
+    let mut files = Vec::new();
+    embed(&FIXTURES, "fixtures", &mut files);
+    embed(&FEATURES, "features", &mut files);
+    SuiteFiles::from_pairs(files)
+}
+
+fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
+    for file in dir.files() {
+        let path = format!("{prefix}/{}", file.path().display());
+        if let (true, Some(text)) = (SuiteFiles::takes(&path), file.contents_utf8()) {
+            files.push((path, text.to_owned()));
+        }
+    }
+    for sub in dir.dirs() {
+        embed(sub, prefix, files);
+    }
+}
+
+/// Reads and checks a suite, with what the rooms add.
+///
+/// # Errors
+/// All problems of the files.
+pub fn load(files: &SuiteFiles) -> Result<Suite, Vec<Problem>> {
+    Suite::load(files, &extensions())
+}
+
+/// Where the ledgers and the saboteurs of the rooms disagree. A ledger says `saboteur = true` of a requirement exactly
+/// where a saboteur breaks it.
+pub fn unmatched_saboteurs(suite: &Suite) -> Vec<Problem> {
+    let saboteurs = rooms().flat_map(|room| room.adversaries.iter().copied().flatten());
+    let mut broken: BTreeMap<&str, &str> = BTreeMap::new();
+    for adversary in saboteurs {
+        if let Kind::Saboteur { breaks } = adversary.kind {
+            broken.extend(breaks.iter().map(|id| (*id, adversary.name)));
+        }
+    }
+    let mut problems = Vec::new();
+    for contract in suite.contracts.iter().filter(|contract| room(&contract.id).is_some()) {
+        for requirement in &contract.requirements {
+            let id = &requirement.id;
+            let message = match (requirement.saboteur, broken.remove(id.as_str())) {
+                (true, None) => format!(
+                    "`{id}` says `saboteur = true`, and no saboteur of `{}` breaks it; add one to its room, or drop the line",
+                    contract.id
+                ),
+                (false, Some(name)) => format!(
+                    "the saboteur `{name}` breaks `{id}`, and the ledger does not say so; write `saboteur = true` under it"
+                ),
+                _ => continue,
+            };
+            problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
+        }
+    }
+    // A part of a suite lacks the requirements of other contracts.
+    if !suite.is_part {
+        problems.extend(broken.into_iter().map(|(id, name)| {
+            let message = format!(
+                "the saboteur `{name}` breaks `{id}`, which no ledger has; name one that is there"
+            );
+            Problem::new("conformance/contracts", 1, message)
+        }));
+    }
+    problems
+}
+
+/// The reference behind the subject protocol: every contract of the catalog.
+pub fn reference() -> Subject {
+    let subject = Subject::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", |open| {
+        Ok(Session::new(open))
+    });
+    rooms().fold(subject, |subject, room| (room.reference)(subject))
+}
+
+/// Serves the reference's MCP server for this contract on stdin and stdout.
+///
+/// # Errors
+/// When the contract has no MCP server, `now` is no time, or the pipes break.
+pub fn serve_mcp(contract: &str, now: &str) -> io::Result<()> {
+    match room(contract).and_then(|room| room.mcp) {
+        Some(server) => server.serve(now),
+        None => {
+            let with: Vec<&str> =
+                rooms().filter(|room| room.mcp.is_some()).map(|room| room.contract).collect();
+            let message = format!(
+                "the reference has no MCP server for `{contract}`; it has one for {}",
+                with.join(", ")
+            );
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The room of `common`: what MCP tool servers share.
+
+mod driver;
+mod fuzz;
+mod laws;
+mod nulls;
+mod saboteurs;
+
+use proofmark_room::Room;
+
+pub(crate) const CONTRACT: &str = "common";
+
+pub static ROOM: Room = Room {
+    laws: laws::LAWS,
+    mcp: Some(&driver::Bent(|server| server)),
+    adversaries: &[
+        saboteurs::revisions::ALL,
+        saboteurs::budgets::ALL,
+        saboteurs::lists::ALL,
+        saboteurs::names::ALL,
+        saboteurs::merging::ALL,
+        saboteurs::refusals::ALL,
+        nulls::ALL,
+    ],
+    fuzz: fuzz::TARGETS,
+    ..Room::new(CONTRACT, include_str!("../guide.md"), driver::operations)
+};

@@ -1,0 +1,320 @@
+//! Laws of `runs`: whatever is done in whatever order, what is told is what was done.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+
+use proofmark_suite::law::Law;
+
+/// The hook of those who ask a provider for turns.
+const PROVIDER: &str = "runs.provider";
+
+pub(crate) const LAWS: &[Law] = &[
+    Law {
+        name: "the-history-is-the-log",
+        contract: "runs",
+        why: "Who reads the log and who asks the server must learn the same.",
+        shows: &["RUNS-019"],
+        origin: "contract",
+        operations: &[],
+        inputs: || {
+            vec(deed_or_word(), 0..7)
+                .prop_map(|deeds| {
+                    let mut steps = two_nodes();
+                    steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
+                    // A change that changes nothing may be told or not.
+                    let least = vec![json!({ "$any": "object" }); 3];
+                    let mut history = request("GET", &["events"], None);
+                    history["returns"] = good(json!({ "$startsWith": least }));
+                    history["as"] = json!("told");
+                    let args = json!({ "log": { "runId": run() } });
+                    let returns = json!({ "lines": { "$ref": "told/body" } });
+                    steps.extend([
+                        history,
+                        json!({ "call": "file.read", "args": args, "returns": returns }),
+                    ]);
+                    json!({ "steps": steps })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "a-node-is-what-it-was-made-and-changed-to",
+        contract: "runs",
+        why: "A change that is lost, or that takes something else with it, is found when it is too late.",
+        shows: &["RUNS-040"],
+        origin: "contract",
+        operations: &[],
+        inputs: || {
+            vec(deed(), 0..6)
+                .prop_map(|deeds| {
+                    let mut steps = two_nodes();
+                    steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
+                    for (at, node) in nodes_after(&deeds).into_iter().enumerate() {
+                        let role = node["roleTemplate"].clone();
+                        let change = json!({ "roleTemplate": role });
+                        let mut last = request("PATCH", &["nodes", NODES[at]], Some(change));
+                        last["returns"] = good(json!({ "$open": node }));
+                        steps.push(last);
+                    }
+                    json!({ "steps": steps })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "edges-are-told-as-they-come-and-go",
+        contract: "runs",
+        why: "A user interface draws what it is told, and nothing else.",
+        shows: &["RUNS-053"],
+        origin: "contract",
+        operations: &[],
+        inputs: || {
+            vec(deed(), 1..7)
+                .prop_map(|deeds| {
+                    let mut steps = two_nodes();
+                    steps.insert(1, open());
+                    let done = done(&deeds);
+                    let told: Vec<Value> =
+                        done.iter().filter_map(|(_, told)| told.clone()).collect();
+                    steps.extend(done.into_iter().map(|(step, _)| step));
+                    // One more, so that what is told too much is seen.
+                    let (last, event) = new_edge(0, 1, "last");
+                    steps.push(last);
+                    let both = json!([{ "type": "edge.created" }, { "type": "edge.deleted" }]);
+                    let count = told.len() + 1;
+                    let args = json!({ "socket": "ui", "count": count, "where": both });
+                    let told: Vec<Value> = told.into_iter().chain([event]).collect();
+                    steps.push(json!({ "call": "ws.take", "args": args, "returns": told }));
+                    json!({ "steps": steps })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "what-waits-is-taken-once-and-in-order",
+        contract: "runs",
+        why: "Work that is lost, doubled or mixed up is not the work that was asked for.",
+        shows: &["RUNS-071"],
+        origin: "contract",
+        operations: &[PROVIDER],
+        inputs: || {
+            vec(select(&["alpha", "beta", "gamma", "delta"][..]), 1..6)
+                .prop_map(|words| queued(&words))
+                .boxed()
+        },
+    },
+];
+
+/// The answers that made the two nodes.
+const NODES: [&str; 2] = ["a", "b"];
+const LABELS: [&str; 3] = ["Ann", "Bob", "Cleo"];
+const PROVIDERS: [&str; 4] = ["codex", "claude", "gemini", "custom"];
+
+/// Something that can be done to a run of two nodes.
+#[derive(Debug, Clone)]
+enum Deed {
+    Rename {
+        node: usize,
+        label: &'static str,
+    },
+    Switch {
+        node: usize,
+        provider: &'static str,
+    },
+    Gate {
+        node: usize,
+        gated: bool,
+    },
+    Connect {
+        from: usize,
+        to: usize,
+    },
+    /// Of the edges that are there, if there are any.
+    Cut(Index),
+    Say(&'static str),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        (0..2_usize, select(&LABELS[..])).prop_map(|(node, label)| Deed::Rename { node, label }),
+        (0..2_usize, select(&PROVIDERS[..]))
+            .prop_map(|(node, provider)| Deed::Switch { node, provider }),
+        (0..2_usize, any::<bool>()).prop_map(|(node, gated)| Deed::Gate { node, gated }),
+        (0..2_usize).prop_map(|from| Deed::Connect { from, to: 1 - from }),
+        any::<Index>().prop_map(Deed::Cut),
+    ]
+}
+
+/// Not every server takes a word to nobody.
+fn deed_or_word() -> impl Strategy<Value = Deed> {
+    prop_oneof![5 => deed(), 1 => select(&LABELS[..]).prop_map(Deed::Say)]
+}
+
+/// The steps of the deeds, each with what the stream tells of an edge.
+fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
+    let mut there: Vec<String> = Vec::new();
+    let mut steps = Vec::new();
+    for (number, deed) in deeds.iter().enumerate() {
+        let change =
+            |node: usize, body| (request("PATCH", &["nodes", NODES[node]], Some(body)), None);
+        steps.push(match deed {
+            Deed::Rename { node, label } => {
+                change(*node, json!({ "label": unlike(label, number) }))
+            }
+            Deed::Switch { node, provider } => change(*node, json!({ "provider": provider })),
+            Deed::Gate { node, gated } => change(*node, json!({ "permissions": gate(*gated) })),
+            Deed::Say(word) => {
+                // To nobody: no node takes it, and no turn begins.
+                (request("POST", &["chat"], Some(json!({ "content": word }))), None)
+            }
+            Deed::Cut(index) if !there.is_empty() => {
+                let name = there.remove(index.index(there.len()));
+                let told = json!({ "$open": {
+                    "type": "edge.deleted", "edgeId": { "$ref": format!("{name}/body/id") },
+                } });
+                (request("DELETE", &["edges", &name], None), Some(told))
+            }
+            Deed::Connect { from, to } => {
+                let name = format!("edge{number}");
+                let (step, told) = new_edge(*from, *to, &name);
+                there.push(name);
+                (step, Some(told))
+            }
+            // Nothing to cut: something is done all the same.
+            Deed::Cut(_) => change(0, json!({ "label": unlike("Dora", number) })),
+        });
+    }
+    steps
+}
+
+/// A label that the node has not yet: a change that changes nothing may be told or not.
+fn unlike(label: &str, number: usize) -> String {
+    format!("{label} {number}")
+}
+
+fn gate(gated: bool) -> Value {
+    let mode = if gated { "gated" } else { "skip" };
+    json!({ "cliPermissionsMode": mode, "spawnRequiresApproval": true })
+}
+
+/// What the deeds make of the nodes, worked out from the deeds alone.
+fn nodes_after(deeds: &[Deed]) -> [Value; 2] {
+    let mut nodes = [0, 1].map(first_body);
+    let mut edges = 0_usize;
+    for (number, deed) in deeds.iter().enumerate() {
+        match deed {
+            Deed::Rename { node, label } => nodes[*node]["label"] = json!(unlike(label, number)),
+            Deed::Switch { node, provider } => nodes[*node]["provider"] = json!(provider),
+            Deed::Gate { node, gated } => nodes[*node]["permissions"] = gate(*gated),
+            Deed::Connect { .. } => edges += 1,
+            Deed::Cut(_) if edges > 0 => edges -= 1,
+            Deed::Cut(_) => nodes[0]["label"] = json!(unlike("Dora", number)),
+            Deed::Say(_) => {}
+        }
+    }
+    nodes
+}
+
+fn first_body(node: usize) -> Value {
+    json!({
+        "label": LABELS[node], "roleTemplate": "implementer", "provider": PROVIDERS[node],
+        "permissions": gate(false),
+    })
+}
+
+/// A run and its two nodes.
+fn two_nodes() -> Vec<Value> {
+    let made = NODES.iter().enumerate().map(|(node, name)| {
+        let mut step = request("POST", &["nodes"], Some(first_body(node)));
+        step["as"] = json!(name);
+        step
+    });
+    [new_run()].into_iter().chain(made).collect()
+}
+
+/// The step that makes an edge, and what the stream tells of it.
+fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
+    let id = |node: usize| json!({ "$ref": format!("{}/body/id", NODES[node]) });
+    let body = json!({ "from": id(from), "to": id(to) });
+    let mut step = request("POST", &["edges"], Some(body));
+    step["as"] = json!(name);
+    let edge = json!({ "$open": {
+        "id": { "$ref": format!("{name}/body/id") }, "from": id(from), "to": id(to),
+    } });
+    (step, json!({ "$open": { "type": "edge.created", "edge": edge } }))
+}
+
+/// While the first turn waits for its approval, these are said to its node.
+fn queued(words: &[&str]) -> Value {
+    let tool = json!({ "id": "11111111-1111-4111-8111-111111111111", "name": "command", "args": { "cmd": "ls" } });
+    let turns = json!([{ "items": [{ "tool": tool }, { "delta": "One." }] }, { "items": [{ "delta": "Two." }] }]);
+    let mut node = first_body(0);
+    node["permissions"] = gate(true);
+    let mut made = request("POST", &["nodes"], Some(node));
+    made["as"] = json!("a");
+    let say = |content: &str| {
+        let body = json!({ "content": content, "nodeId": { "$ref": "a/body/id" } });
+        request("POST", &["chat"], Some(body))
+    };
+    let asked = json!({ "type": "approval.requested" });
+    let args = json!({ "socket": "ui", "until": asked, "where": asked });
+    let returns = json!([{ "$open": asked }]);
+    let until = json!({ "call": "ws.until", "args": args, "returns": returns, "as": "asked" });
+    let mut steps = vec![new_run(), open(), made, say("First."), until];
+    // The mark is nowhere but in what is said, so each is there once, in its place, and nothing else.
+    let marked: Vec<String> =
+        words.iter().enumerate().map(|(number, word)| format!("☃{number} {word}")).collect();
+    steps.extend(marked.iter().map(|content| say(content)));
+    let path = json!(["api", "approvals", { "$ref": "asked/0/approvalId" }, "resolve"]);
+    let args = json!({ "method": "POST", "path": path, "body": { "status": "approved" } });
+    steps.push(json!({ "call": "http.request", "args": args, "returns": good(json!({ "$any": "value" })) }));
+    let said = json!({ "type": "message.assistant.final", "message": { "content": "Two." } });
+    let args = json!({ "socket": "ui", "until": said, "where": said });
+    let text = format!("^[^☃]*{}[^☃]*$", marked.join("[^☃]*"));
+    let prompt = json!({ "$open": { "prompt": { "$open": { "text": { "$matches": text } } } } });
+    let ask = json!({ "fake": "provider", "method": "turn", "args": prompt });
+    steps.push(json!({
+        "call": "ws.until", "args": args, "returns": [{ "$any": "object" }],
+        "asks": { "$contains": [ask] },
+    }));
+    json!({ "needs": [PROVIDER], "given": { "fakes": { "provider": { "turns": turns } } }, "steps": steps })
+}
+
+fn new_run() -> Value {
+    let args = json!({ "method": "POST", "path": "/api/runs", "body": {} });
+    json!({ "call": "http.request", "args": args, "returns": good(json!({ "$any": "object" })), "as": "run" })
+}
+
+fn run() -> Value {
+    json!({ "$ref": "run/body/id" })
+}
+
+fn open() -> Value {
+    let args = json!({ "socket": "ui", "stream": { "runId": run() } });
+    json!({ "call": "ws.open", "args": args, "returns": { "open": true } })
+}
+
+/// A request about something of the run; what is not a word of a path is the name of an answer, and stands for its id.
+fn request(method: &str, rest: &[&str], body: Option<Value>) -> Value {
+    let words = ["nodes", "edges", "chat", "events"];
+    let segment = |part: &&str| {
+        if words.contains(part) {
+            json!(part)
+        } else {
+            json!({ "$ref": format!("{part}/body/id") })
+        }
+    };
+    let path: Vec<Value> =
+        [json!("api"), json!("runs"), run()].into_iter().chain(rest.iter().map(segment)).collect();
+    let mut args = json!({ "method": method, "path": path });
+    if let Some(body) = body {
+        args["body"] = body;
+    }
+    json!({ "call": "http.request", "args": args, "returns": good(json!({ "$any": "value" })) })
+}
+
+fn good(body: Value) -> Value {
+    json!({ "$open": { "ok": true, "body": body } })
+}

@@ -1,0 +1,31 @@
+//! The room of `runs`: a REST and WebSocket server of agents' runs.
+
+mod driver;
+mod fuzz;
+mod hostile;
+mod laws;
+mod nobody;
+mod saboteurs;
+mod steps;
+
+pub use nobody::Nobody;
+use proofmark_fakes_runs::PROVIDER;
+use proofmark_room::Room;
+
+pub(crate) const CONTRACT: &str = "runs";
+
+pub static ROOM: Room = Room {
+    laws: laws::LAWS,
+    steps: steps::STEPS,
+    fakes: &[&PROVIDER],
+    adversaries: &[
+        saboteurs::asking::ALL,
+        saboteurs::inbox::ALL,
+        saboteurs::stalls::ALL,
+        saboteurs::telling::ALL,
+        saboteurs::working::ALL,
+        hostile::ALL,
+    ],
+    fuzz: fuzz::TARGETS,
+    ..Room::new(CONTRACT, include_str!("../guide.md"), driver::operations)
+};

@@ -1,0 +1,350 @@
+//! Laws of `sage.chronicle`.
+
+use proptest::prelude::*;
+use proptest::strategy::BoxedStrategy;
+use serde_json::{Map, Value, json};
+
+use proofmark_suite::law::Law;
+use proofmark_suite::law::values::{canonical, key, literal, sha256, shuffled, text, value};
+
+const APPEND: &str = "chronicle.appendEvent";
+const READ: &str = "chronicle.readChronicle";
+const TAIL: &str = "chronicle.tailChronicle";
+/// Long enough on a busy machine: no law is about time.
+const PATIENT: u32 = 9000;
+const IDS: &str = "oracle: the crates serde_json_canonicalizer and sha2";
+
+pub(crate) const LAWS: &[Law] = &[
+    Law {
+        name: "any-event-is-read-back",
+        contract: "sage.chronicle",
+        why: "A memory that changes some events cannot be trusted with any.",
+        shows: &["CHRONICLE-001"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            events(1..2)
+                .prop_map(|events| {
+                    let members = events[0].as_object().cloned().unwrap_or_default();
+                    let mut whole: Map<String, Value> =
+                        members.into_iter().map(|(key, value)| (key, literal(value))).collect();
+                    // The id is another law's.
+                    whole
+                        .insert("eventId".to_owned(), json!({ "$optional": { "$any": "string" } }));
+                    json!({ "steps": [append(&events[0], "a"), read(json!([whole]))] })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-further-member-is-kept",
+        contract: "sage.chronicle",
+        why: "A memory that changes some events cannot be trusted with any.",
+        shows: &["CHRONICLE-002"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            further().prop_map(|further| {
+            let mut event = plain(0);
+            event.extend(further.clone());
+            let kept = further.into_iter().map(|(key, value)| (key, literal(value)));
+            let kept: Map<String, Value> = kept.collect();
+            json!({ "steps": [append(&Value::Object(event), "a"), read(json!([{ "$open": kept }]))] })
+        }).boxed()
+        },
+    },
+    Law {
+        name: "any-event-has-its-id",
+        contract: "sage.chronicle",
+        why: "An id that differs for some events breaks every link to them.",
+        shows: &["CHRONICLE-011"],
+        origin: IDS,
+        operations: &[APPEND, READ],
+        inputs: || {
+            events(1..2).prop_map(|events| {
+            json!({ "steps": [append(&events[0], "a"), read(json!([{ "$open": { "eventId": id(&events[0]) } }]))] })
+        }).boxed()
+        },
+    },
+    Law {
+        name: "key-order-does-not-change-the-id",
+        contract: "sage.chronicle",
+        why: "One fact must have one id, in whatever order its keys were given.",
+        shows: &["CHRONICLE-012"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            (events(1..2), any::<u64>()).prop_map(|(events, order)| {
+            let other = shuffled(&events[0], order);
+            let mut second = append(&other, "a");
+            second["args"]["path"] = json!("b.sage");
+            json!({ "steps": [
+                append(&events[0], "a"),
+                second,
+                { "call": READ, "args": { "path": "a.sage" }, "as": "first", "returns": [{ "$any": "object" }] },
+                { "call": READ, "args": { "path": "b.sage" }, "returns": [{ "$open": { "eventId": { "$ref": "first/0/eventId" } } }] },
+            ] })
+        }).boxed()
+        },
+    },
+    Law {
+        name: "any-events-are-read-in-order",
+        contract: "sage.chronicle",
+        why: "A story that is told in another order is another story.",
+        shows: &["CHRONICLE-005"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            events(2..8)
+                .prop_map(|events| {
+                    let mut steps: Vec<Value> =
+                        events.iter().map(|event| append(event, "a")).collect();
+                    steps.push(read(json!(numbers(&events))));
+                    json!({ "steps": steps })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-interleaving-is-some-order",
+        contract: "sage.chronicle",
+        why: "Agents that write at the same time must not lose or mix each other's memory.",
+        shows: &["CHRONICLE-031"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || events(2..8).prop_map(|events| at_once(&events, |_| "a")).boxed(),
+    },
+    Law {
+        name: "any-interleaving-of-processes-is-some-order",
+        contract: "sage.chronicle",
+        why: "Processes that write at the same time must not lose or mix each other's memory.",
+        shows: &["CHRONICLE-032"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        // One event in each: what happens within a process is another law's.
+        inputs: || {
+            events(2..3)
+                .prop_map(|events| at_once(&events, |index| if index % 2 == 0 { "a" } else { "b" }))
+                .boxed()
+        },
+    },
+    Law {
+        name: "a-torn-tail-hides-nothing",
+        contract: "sage.chronicle",
+        why: "Wherever a crash cut the last line off, the memory before it must be readable.",
+        shows: &["CHRONICLE-018"],
+        origin: "contract",
+        operations: &[READ],
+        inputs: || {
+            torn()
+                .prop_map(|Torn { before, bytes, .. }| {
+                    json!({
+                        "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                        "steps": [read(in_any_order(&before))],
+                    })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "a-torn-tail-is-not-counted",
+        contract: "sage.chronicle",
+        why: "Wherever a crash cut the last line off, the last event is the one before it.",
+        shows: &["CHRONICLE-026"],
+        origin: "contract",
+        operations: &[TAIL],
+        inputs: || {
+            torn().prop_map(|Torn { before, bytes, .. }| {
+            json!({
+                "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                "steps": [{ "call": TAIL, "args": { "path": "a.sage", "n": before.len().max(1) }, "returns": in_any_order(&before) }],
+            })
+        }).boxed()
+        },
+    },
+    Law {
+        name: "memory-goes-on-after-a-torn-tail",
+        contract: "sage.chronicle",
+        why: "Wherever a crash cut the last line off, what is appended next must be readable.",
+        shows: &["CHRONICLE-019"],
+        origin: "contract",
+        operations: &[APPEND, READ],
+        inputs: || {
+            torn()
+                .prop_map(|Torn { mut before, bytes, next }| {
+                    let append = append(&next, "a");
+                    before.push(next);
+                    json!({
+                        "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                        "steps": [append, read(in_any_order(&before))],
+                    })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "the-tail-is-the-end-of-the-whole",
+        contract: "sage.chronicle",
+        why: "An agent that reads only the end must see the same memory as one that reads all.",
+        shows: &["CHRONICLE-024"],
+        origin: "contract",
+        operations: &[TAIL],
+        inputs: || {
+            (events(2..12), any::<proptest::sample::Index>())
+                .prop_map(|(events, cut)| {
+                    let n = 1 + cut.index(events.len());
+                    tail(&events, n, &events[events.len() - n..])
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "a-long-tail-is-the-whole",
+        contract: "sage.chronicle",
+        why: "An agent that asks for more than there is must get what there is.",
+        shows: &["CHRONICLE-025"],
+        origin: "contract",
+        operations: &[TAIL],
+        inputs: || {
+            (events(0..8), 1..20_usize)
+                .prop_map(|(events, more)| tail(&events, events.len() + more, &events))
+                .boxed()
+        },
+    },
+];
+
+fn tail(events: &[Value], n: usize, last: &[Value]) -> Value {
+    let whole: Vec<Value> = events.iter().map(with_id).collect();
+    json!({
+        "given": { "files": { "a.sage": { "text": lines(&whole) } } },
+        "steps": [{ "call": TAIL, "args": { "path": "a.sage", "n": n }, "returns": numbers(last) }],
+    })
+}
+
+/// Events told by their numbers; what else they hold is another law's.
+fn numbers(events: &[Value]) -> Vec<Value> {
+    events.iter().map(|event| json!({ "$open": { "number": event["number"] } })).collect()
+}
+
+fn in_any_order(events: &[Value]) -> Value {
+    if events.is_empty() { json!([]) } else { json!({ "$unordered": numbers(events) }) }
+}
+
+/// Legal events, no two of them equal.
+fn events(count: std::ops::Range<usize>) -> BoxedStrategy<Vec<Value>> {
+    let number = |events: Vec<Map<String, Value>>| {
+        let numbered = events.into_iter().enumerate().map(|(index, mut event)| {
+            event.insert("number".to_owned(), Value::from(index));
+            Value::Object(event)
+        });
+        numbered.collect()
+    };
+    proptest::collection::vec(event(), count).prop_map(number).boxed()
+}
+
+const BASE: &[&str] = &[
+    "type",
+    "timestamp",
+    "actor",
+    "eventId",
+    "planHash",
+    "graphCommit",
+    "prevEventId",
+    "tags",
+    "number",
+];
+
+fn event() -> impl Strategy<Value = Map<String, Value>> {
+    let word = || "[A-Za-z][A-Za-z0-9_-]{0,8}";
+    let optional = |name: &'static str| {
+        proptest::option::of(text())
+            .prop_map(move |text| Some((name.to_owned(), Value::from(text?))))
+    };
+    let tags = proptest::option::of(proptest::collection::vec(text(), 0..3))
+        .prop_map(|tags| Some(("tags".to_owned(), Value::from(tags?))));
+    let when = (0..1440_u32)
+        .prop_map(|minute| format!("2024-01-01T{:02}:{:02}:00.000Z", minute / 60, minute % 60));
+    let base = (word(), when, word(), word());
+    let links = (optional("planHash"), optional("graphCommit"), optional("prevEventId"), tags);
+    (base, links, further(), any::<u64>()).prop_map(
+        |((kind, when, agent, id), links, further, order)| {
+            let mut event = Map::new();
+            event.insert("type".to_owned(), Value::from(kind));
+            event.insert("timestamp".to_owned(), Value::from(when));
+            event.insert("actor".to_owned(), json!({ "agent": agent, "id": id }));
+            event.extend([links.0, links.1, links.2, links.3].into_iter().flatten());
+            event.extend(further);
+            match shuffled(&Value::Object(event), order) {
+                Value::Object(event) => event,
+                _ => Map::new(),
+            }
+        },
+    )
+}
+
+/// Members beyond the base fields.
+fn further() -> impl Strategy<Value = Map<String, Value>> {
+    proptest::collection::vec((key(), value()), 1..4).prop_map(|members| {
+        members.into_iter().filter(|(key, _)| !BASE.contains(&key.as_str())).collect()
+    })
+}
+
+/// An event with nothing special.
+fn plain(number: usize) -> Map<String, Value> {
+    Map::from_iter([
+        ("type".to_owned(), json!("NOTE")),
+        ("timestamp".to_owned(), json!("2024-01-01T12:00:00.000Z")),
+        ("actor".to_owned(), json!({ "agent": "sage", "id": "sage-1" })),
+        ("number".to_owned(), json!(number)),
+    ])
+}
+
+fn id(event: &Value) -> String {
+    sha256(canonical(event))
+}
+
+/// As a chronicle keeps it.
+fn with_id(event: &Value) -> Value {
+    let mut event = event.clone();
+    event["eventId"] = Value::from(id(&event));
+    event
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+fn append(event: &Value, process: &str) -> Value {
+    json!({ "call": APPEND, "args": { "path": "a.sage", "event": literal(event.clone()), "lockTimeoutMs": PATIENT }, "process": process, "returns": null })
+}
+
+fn read(returns: Value) -> Value {
+    json!({ "call": READ, "args": { "path": "a.sage" }, "returns": returns })
+}
+
+fn at_once(events: &[Value], process: impl Fn(usize) -> &'static str) -> Value {
+    let together: Vec<Value> =
+        events.iter().enumerate().map(|(index, event)| append(event, process(index))).collect();
+    json!({ "steps": [{ "together": together }, read(in_any_order(events))] })
+}
+
+/// A chronicle whose last line was cut off somewhere, perhaps within a character.
+#[derive(Debug)]
+struct Torn {
+    before: Vec<Value>,
+    bytes: Vec<u8>,
+    next: Value,
+}
+
+fn torn() -> impl Strategy<Value = Torn> {
+    (events(2..6), any::<proptest::sample::Index>()).prop_map(|(mut events, cut)| {
+        // Two are left over: the one that was cut off, and the one that comes after.
+        let (next, lost) = (events.pop().unwrap_or_default(), events.pop().unwrap_or_default());
+        let lost = with_id(&lost).to_string().into_bytes();
+        let whole: Vec<Value> = events.iter().map(with_id).collect();
+        let mut bytes = lines(&whole).into_bytes();
+        // At least one byte is there and one is missing: it is no whole JSON.
+        bytes.extend_from_slice(&lost[..1 + cut.index(lost.len() - 1)]);
+        Torn { before: events, bytes, next }
+    })
+}

@@ -1,0 +1,299 @@
+//! What an append does to its file, and to what was there before.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::log_files::{APPENDS, READS, add, beside, bytes, events, file, line, path, put};
+use proofmark_room::bend::{Call, Calls, Memory, Next, Turn, around, own_fault};
+use proofmark_room::{Adversary, Subject};
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::saboteur(
+        "rewrites-old-lines",
+        "an append writes the lines before it anew, in its own spelling",
+        &["CHRONICLE-006"],
+        rewrites_old_lines,
+    ),
+    Adversary::saboteur(
+        "rolls-back-the-dead",
+        "what a process wrote is undone when it is killed",
+        // A story that shows both promises blames both.
+        &["CHRONICLE-008", "CHRONICLE-009"],
+        rolls_back_the_dead,
+    ),
+    Adversary::saboteur(
+        "writes-behind",
+        "an append is acknowledged and written with the next call",
+        // All that looks at the file itself, or from another process.
+        &[
+            "CHRONICLE-006",
+            "CHRONICLE-007",
+            "CHRONICLE-008",
+            "CHRONICLE-009",
+            "CHRONICLE-011",
+            "CHRONICLE-012",
+            "CHRONICLE-014",
+            "CHRONICLE-037",
+            "CHRONICLE-017",
+            "CHRONICLE-032",
+        ],
+        writes_behind,
+    ),
+    Adversary::saboteur(
+        "glues-to-a-partial-line",
+        "an append goes on where a torn line ended",
+        // A story that shows both promises blames both.
+        &["CHRONICLE-018", "CHRONICLE-019"],
+        glues_to_a_partial_line,
+    ),
+    Adversary::saboteur(
+        "drops-every-repeat",
+        "a repeat is dropped, whatever stands in between",
+        &["CHRONICLE-017"],
+        drops_every_repeat,
+    ),
+    Adversary::saboteur(
+        "drops-what-another-file-has",
+        "an event that stands in another chronicle is dropped",
+        &["CHRONICLE-010", "CHRONICLE-012"],
+        drops_what_another_file_has,
+    ),
+    Adversary::saboteur(
+        "marks-repeats",
+        "a repeat is kept, with a mark",
+        &["CHRONICLE-016"],
+        marks_repeats,
+    ),
+    Adversary::saboteur(
+        "optional-fields-stick",
+        "optional fields that an event lacks are those of the event before",
+        &["CHRONICLE-003"],
+        optional_fields_stick,
+    ),
+    Adversary::saboteur(
+        "drops-null-members",
+        "members that are null are lost",
+        &["CHRONICLE-001", "CHRONICLE-002", "CHRONICLE-011"],
+        drops_null_members,
+    ),
+    Adversary::saboteur(
+        "splits-long-lines",
+        "an event beyond a page is written on two lines, and read as one",
+        &["CHRONICLE-007", "CHRONICLE-024", "CHRONICLE-032"],
+        splits_long_lines,
+    ),
+];
+
+fn rewrites_old_lines(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        let old = bytes(&file);
+        let respelt = |line: &[u8]| match serde_json::from_slice::<Map<String, Value>>(line) {
+            Ok(event) => Value::Object(event).to_string().into_bytes(),
+            Err(_) => line.to_vec(),
+        };
+        let new: Vec<Vec<u8>> = old.split(|byte| *byte == b'\n').map(respelt).collect();
+        let new = new.join(&b'\n');
+        if new != old {
+            put(&file, &new)?;
+        }
+        inner.call(call, args).await
+    })
+}
+
+/// A journal of each writing process says how long the file was; its lock says that the process lives.
+fn rolls_back_the_dead(subject: Subject) -> Subject {
+    static JOURNALS: Memory<File> = Memory::new();
+    fn roll_back(file: &Path) -> Option<()> {
+        let name = format!("{}.journal-", file.file_name()?.to_str()?);
+        for entry in fs::read_dir(file.parent()?).ok()?.flatten() {
+            if entry.file_name().to_str().is_some_and(|other| other.starts_with(&name)) {
+                let mut journal = File::open(entry.path()).ok()?;
+                if journal.try_lock().is_ok() {
+                    let mut length = String::new();
+                    journal.read_to_string(&mut length).ok()?;
+                    File::options()
+                        .write(true)
+                        .open(file)
+                        .ok()?
+                        .set_len(length.parse().ok()?)
+                        .ok()?;
+                    fs::remove_file(entry.path()).ok()?;
+                }
+            }
+        }
+        Some(())
+    }
+    let subject = around(subject, READS, async |call, args, inner: Next| {
+        roll_back(&file(&call, &args));
+        inner.call(call, args).await
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        roll_back(&file);
+        let length = bytes(&file).len();
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if answer.is_ok() {
+            JOURNALS
+                .of(&call, path(&args), |journal| {
+                    if journal.is_none() {
+                        // Nobody may find it unlocked, so it gets its name when it is locked.
+                        let (nameless, name) = (
+                            beside(&file, &format!(".new-{}", std::process::id())),
+                            beside(&file, &format!(".journal-{}", std::process::id())),
+                        );
+                        fs::write(&nameless, length.to_string())?;
+                        let opened = File::open(&nameless)?;
+                        opened.lock()?;
+                        fs::rename(&nameless, &name)?;
+                        *journal = Some(opened);
+                    }
+                    Ok(())
+                })
+                .map_err(own_fault)?;
+        }
+        answer
+    })
+}
+
+/// What was written is taken back at once, and put back with the next call of the session.
+fn writes_behind(subject: Subject) -> Subject {
+    static BEHIND: Memory<(PathBuf, Vec<u8>)> = Memory::new();
+    static UNDER_WAY: Memory<Calls> = Memory::new();
+    fn catch_up(call: &Call) -> Result<(), proofmark_protocol::Failure> {
+        match BEHIND.of(call, "", Option::take) {
+            Some((file, bytes)) => add(&file, &bytes),
+            None => Ok(()),
+        }
+    }
+    let subject = around(subject, READS, async |call, args, inner: Next| {
+        catch_up(&call)?;
+        inner.call(call, args).await
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let place = Turn::take(&UNDER_WAY, &call, "");
+        let alone = place.total().await == 1;
+        catch_up(&call)?;
+        let file = file(&call, &args);
+        let old = bytes(&file);
+        let answer = inner.call(call.clone(), args).await;
+        if answer.is_ok() && alone {
+            let new = bytes(&file).split_off(old.len());
+            put(&file, &old)?;
+            BEHIND.of(&call, "", |behind| *behind = Some((file, new)));
+        }
+        answer
+    })
+}
+
+fn glues_to_a_partial_line(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        let old = bytes(&file);
+        let answer = inner.call(call, args).await;
+        if answer.is_ok() && old.last().is_some_and(|byte| *byte != b'\n') {
+            let mut new = bytes(&file);
+            // The newline with which the reference ends the torn line.
+            new.remove(old.len());
+            put(&file, &new)?;
+        }
+        answer
+    })
+}
+
+/// Without its id, which a reader may ignore.
+fn nameless(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Value::Object(members) = &mut event {
+        members.shift_remove("eventId");
+    }
+    event
+}
+
+fn drops_every_repeat(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let event = nameless(&args["event"]);
+        if events(&file(&call, &args)).iter().any(|old| nameless(old) == event) {
+            return Ok(Value::Null);
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn drops_what_another_file_has(subject: Subject) -> Subject {
+    static SEEN: Memory<Vec<(String, Value)>> = Memory::new();
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let event = nameless(&args["event"]);
+        let known = SEEN.of(&call, "", |seen| {
+            let seen = seen.get_or_insert_default();
+            let known = seen.iter().any(|(at, old)| at != path(&args) && *old == event);
+            seen.push((path(&args).to_owned(), event));
+            known
+        });
+        if known && args["event"].is_object() && path(&args).ends_with(".sage") {
+            return Ok(Value::Null);
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn marks_repeats(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, mut args, inner: Next| {
+        let last = events(&file(&call, &args)).pop();
+        if last.is_some_and(|last| nameless(&last) == nameless(&args["event"])) {
+            args["event"]["repeat"] = true.into();
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn optional_fields_stick(subject: Subject) -> Subject {
+    static LAST: Memory<Value> = Memory::new();
+    around(subject, APPENDS, async |call, mut args, inner: Next| {
+        if let Some(event) = args["event"].as_object_mut() {
+            LAST.of(&call, "", |last| {
+                for name in ["planHash", "graphCommit", "prevEventId", "tags"] {
+                    if let Some(value) = last.as_ref().and_then(|last| last.get(name)) {
+                        event.entry(name).or_insert_with(|| value.clone());
+                    }
+                }
+                *last = Some(Value::Object(event.clone()));
+            });
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn drops_null_members(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, mut args, inner: Next| {
+        if let Some(event) = args["event"].as_object_mut() {
+            let needed = ["type", "timestamp", "actor", "eventId"];
+            event.retain(|name, value| !value.is_null() || needed.contains(&name.as_str()));
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn splits_long_lines(subject: Subject) -> Subject {
+    const PAGE: usize = 4096;
+    let subject = around(subject, READS, async |call, args, inner: Next| {
+        let bytes = bytes(&file(&call, &args));
+        let events = serde_json::Deserializer::from_slice(&bytes).into_iter::<Value>();
+        match events.collect::<Result<Vec<Value>, _>>() {
+            Ok(events) if bytes.windows(2).any(|pair| pair == b",\n") => Ok(events.into()),
+            _ => inner.call(call, args).await,
+        }
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let (file, line) = (file(&call, &args), line(&args));
+        let answer = inner.call(call, args).await;
+        if answer.is_ok() && line.len() > PAGE {
+            let (old, split) = (bytes(&file), line.replacen(',', ",\n", 1));
+            put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())?;
+        }
+        answer
+    })
+}

@@ -1,0 +1,134 @@
+//! Errors that lose what they should keep, or keep what they should lose.
+
+use proofmark_protocol::Failure;
+use serde_json::{Map, Value};
+
+use proofmark_room::bend::{Memory, Next, Reply, around};
+use proofmark_room::{Adversary, Subject};
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::saboteur(
+        "properties-stick",
+        "an error has the properties of the session's error before, unless it has its own",
+        &["ERRORS-005", "ERRORS-014", "ERRORS-018", "ERRORS-022", "ERRORS-027"],
+        properties_stick,
+    ),
+    Adversary::saboteur(
+        "details-stick",
+        "a detail has the members of the session's detail before, unless it has its own",
+        &["ERRORS-010"],
+        details_stick,
+    ),
+    Adversary::saboteur(
+        "details-pile-up",
+        "an error has the details of the session's errors before it as well",
+        &["ERRORS-007"],
+        details_pile_up,
+    ),
+    Adversary::saboteur("loses-some-causes", "only EIO has a cause", &["ERRORS-004"], |subject| {
+        loses(subject, |code, name| name == "cause" && code != "EIO")
+    }),
+    Adversary::saboteur(
+        "loses-some-properties",
+        "properties beyond the taxonomy are lost but for ETIMEOUT and EPERMISSION",
+        &["ERRORS-006"],
+        |subject| {
+            loses(subject, |code, name| {
+                code != "ETIMEOUT" && code != "EPERMISSION" && !TAXONOMY.contains(&name)
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "has-some-names",
+        "only EPERMISSION has a name",
+        &["ERRORS-003"],
+        |subject| loses(subject, |code, name| name == "name" && code != "EPERMISSION"),
+    ),
+];
+
+const TAXONOMY: [&str; 17] = [
+    "name",
+    "code",
+    "message",
+    "cause",
+    "details",
+    "resource",
+    "operation",
+    "policy",
+    "timeoutMs",
+    "elapsedMs",
+    "path",
+    "holder",
+    "invariant",
+    "expected",
+    "actual",
+    "context",
+    "stack",
+];
+
+fn change(answer: Reply, act: impl FnOnce(&mut Map<String, Value>)) -> Reply {
+    match answer {
+        Err(Failure::Contract(mut error)) => {
+            act(&mut error);
+            Err(Failure::Contract(error))
+        }
+        other => other,
+    }
+}
+
+fn loses(subject: Subject, lost: fn(&str, &str) -> bool) -> Subject {
+    around(subject, &["errors.raise"], move |call, args, inner: Next| async move {
+        change(inner.call(call, args).await, |error| {
+            let code = error["code"].as_str().unwrap_or_default().to_owned();
+            error.retain(|name, _| !lost(&code, name));
+        })
+    })
+}
+
+fn properties_stick(subject: Subject) -> Subject {
+    static BEFORE: Memory<Map<String, Value>> = Memory::new();
+    around(subject, &["errors.raise"], async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args).await;
+        change(answer, |error| {
+            BEFORE.of(&call, "", |before| {
+                for (name, value) in before.iter().flatten() {
+                    error.entry(name).or_insert_with(|| value.clone());
+                }
+                *before = Some(error.clone());
+            });
+        })
+    })
+}
+
+fn details_stick(subject: Subject) -> Subject {
+    static BEFORE: Memory<Map<String, Value>> = Memory::new();
+    around(subject, &["errors.raise"], async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args).await;
+        change(answer, |error| {
+            let details = error.get_mut("details").and_then(Value::as_array_mut);
+            for detail in details.into_iter().flatten().filter_map(Value::as_object_mut) {
+                BEFORE.of(&call, "", |before| {
+                    for (name, value) in before.iter().flatten() {
+                        detail.entry(name).or_insert_with(|| value.clone());
+                    }
+                    *before = Some(detail.clone());
+                });
+            }
+        })
+    })
+}
+
+fn details_pile_up(subject: Subject) -> Subject {
+    static BEFORE: Memory<Vec<Value>> = Memory::new();
+    around(subject, &["errors.raise"], async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args).await;
+        change(answer, |error| {
+            if let Some(details) = error.get_mut("details").and_then(Value::as_array_mut) {
+                BEFORE.of(&call, "", |before| {
+                    details.splice(0..0, before.take().unwrap_or_default());
+                    *before = Some(details.clone());
+                });
+            }
+        })
+    })
+}

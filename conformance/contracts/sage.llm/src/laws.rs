@@ -1,0 +1,178 @@
+//! Laws of `sage.llm`.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use proofmark_suite::law::Law;
+use proofmark_suite::law::values::{literal, text, value};
+
+const SET: &str = "llm.setProvider";
+const CHAT: &str = "llm.createChatStream";
+
+pub(crate) const LAWS: &[Law] = &[
+    Law {
+        name: "any-text-is-passed-on",
+        contract: "sage.llm",
+        why: "A reader who loses a character of what the model said has another answer.",
+        shows: &["LLM-008"],
+        origin: "contract",
+        operations: &[SET, CHAT],
+        inputs: || {
+            proptest::collection::vec(plain(), 1..8)
+                .prop_map(|pieces| {
+                    let events = pieces.iter().map(|piece| said(piece)).chain([end()]);
+                    let events: Vec<Value> = events.collect();
+                    let whole = with_end(&pieces.concat());
+                    chat(json!({ "events": events }), json!({}), json!(whole))
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-text-is-synthesized",
+        contract: "sage.llm",
+        why: "A provider that cannot stream must not lose what it said.",
+        shows: &["LLM-013"],
+        origin: "contract",
+        operations: &[SET, CHAT],
+        inputs: || {
+            plain()
+                .prop_map(|text| {
+                    // Whether an `end` follows is an interpretation.
+                    let whole = with_end(&text);
+                    let without = &whole[..whole.len() - 1];
+                    let streams = json!({ "$oneOf": [whole, without] });
+                    chat(json!({ "text": text }), json!({}), streams)
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-arguments-are-passed-on",
+        contract: "sage.llm",
+        why: "A reader must see what the model asked for, not something like it.",
+        shows: &["LLM-022"],
+        origin: "contract",
+        operations: &[SET, CHAT],
+        inputs: || {
+            (value(), text())
+                .prop_map(|(input, id)| {
+                    let arguments = json!({ "value": input });
+                    let id = format!("c{id}");
+                    let called = call(&id, "Take", literal(arguments.clone()));
+                    // What becomes of the call is another law's.
+                    let streams = json!({ "$contains": [called] });
+                    chat_of_call(&id, &arguments, &json!({ "ok": true }), streams)
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-call-has-the-result-of-its-own",
+        contract: "sage.llm",
+        why: "A result under another call's id is a lie that the model goes on to believe.",
+        shows: &["LLM-025"],
+        origin: "contract",
+        operations: &[SET, CHAT],
+        inputs: || proptest::collection::vec(value(), 2..5).prop_map(|data| each(&data)).boxed(),
+    },
+];
+
+/// As many calls as there are results, each of a tool of its own: in which order they are executed is nobody's promise.
+fn each(data: &[Value]) -> Value {
+    let id = |number: usize| format!("call-{number}");
+    let name = |number: usize| format!("Take{number}");
+    let input = |number: usize| json!({ "value": number });
+    let numbers = 0..data.len();
+    let calls = numbers.clone().map(|number| call(&id(number), &name(number), input(number)));
+    let events: Vec<Value> = calls.chain([end()]).collect();
+    let results = data.iter().enumerate().map(|(number, data)| {
+        // As a ToolResult, or bare: the text leaves the form open.
+        let data = literal(data.clone());
+        let result = json!({ "$oneOf": [{ "$open": { "ok": true, "data": data } }, data] });
+        json!({ "type": "tool_result", "callId": id(number), "result": result })
+    });
+    let mut case = chat(
+        json!({ "events": events }),
+        json!({ "tools": "fake" }),
+        json!({ "$contains": results.collect::<Vec<_>>() }),
+    );
+    let tools = data.iter().enumerate().map(|(number, data)| {
+        (name(number), json!({ "value": { "ok": true, "data": data } }), input(number))
+    });
+    given_tools(&mut case, &tools.collect::<Vec<_>>());
+    case
+}
+
+/// A chat in which the model calls the tool `Take` once.
+fn chat_of_call(id: &str, arguments: &Value, result: &Value, streams: Value) -> Value {
+    let events = json!([call(id, "Take", arguments.clone()), end()]);
+    let mut case = chat(json!({ "events": events }), json!({ "tools": "fake" }), streams);
+    let tool = ("Take".to_owned(), json!({ "value": result }), arguments.clone());
+    given_tools(&mut case, &[tool]);
+    case
+}
+
+/// Lets the case's chat use these tools, of which each answers so, once, and must be asked this.
+fn given_tools(case: &mut Value, tools: &[(String, Value, Value)]) {
+    let results: Map<String, Value> =
+        tools.iter().map(|(name, answer, _)| (name.clone(), json!([answer]))).collect();
+    case["given"]["fakes"]["tools"] = json!({ "results": results });
+    // After its calls the model is asked once more.
+    let turns = &mut case["given"]["fakes"]["llm"]["providers"]["fake"]["turns"];
+    if let Value::Array(turns) = turns {
+        turns.push(json!({ "text": "done" }));
+    }
+    let parameters = json!({ "type": "object", "properties": { "value": {} } });
+    let offered =
+        |(name, ..): &(String, Value, Value)| json!({ "name": name, "parameters": parameters });
+    let executed = |(name, _, input): &(String, Value, Value)| {
+        let args = json!({ "name": name, "input": literal(input.clone()) });
+        json!({ "fake": "tools", "method": "execute", "args": args })
+    };
+    let step = &mut case["steps"][1];
+    step["args"]["options"]["tools"] = tools.iter().map(offered).collect();
+    // Whether the model is asked again is no matter of these laws.
+    step["asks"] = json!({ "$contains": tools.iter().map(executed).collect::<Vec<_>>() });
+}
+
+fn chat(turn: Value, further: Value, streams: Value) -> Value {
+    let mut args = json!({ "options": {
+        "model": "m",
+        "messages": [{ "role": "user", "content": "Go on." }],
+    } });
+    if let (Value::Object(args), Value::Object(further)) = (&mut args, further) {
+        args.extend(further);
+    }
+    let asked = json!({ "fake": "llm", "method": "chat", "args": { "$any": "object" } });
+    json!({
+        "given": { "fakes": { "llm": { "providers": { "fake": { "turns": [turn] } } } } },
+        "steps": [
+            { "call": SET, "args": { "name": "fake" }, "returns": null },
+            { "call": CHAT, "args": args, "returns": null, "asks": [asked], "streams": streams },
+        ],
+    })
+}
+
+/// Text without what UTF-16 writes as two halves: whether it may be cut there is an interpretation.
+fn plain() -> impl Strategy<Value = String> {
+    text().prop_map(|text| text.chars().filter(|letter| letter.len_utf16() == 1).collect())
+}
+
+/// What a reader gets of a text: nothing of none.
+fn with_end(whole: &str) -> Vec<Value> {
+    let end = json!({ "type": "end", "usage": { "$optional": { "$any": "object" } } });
+    if whole.is_empty() { vec![end] } else { vec![said(whole), end] }
+}
+
+fn said(text: &str) -> Value {
+    json!({ "type": "text", "value": text })
+}
+
+fn call(id: &str, name: &str, arguments: Value) -> Value {
+    json!({ "type": "tool_call", "toolName": name, "arguments": arguments, "callId": id })
+}
+
+fn end() -> Value {
+    json!({ "type": "end" })
+}

@@ -1,0 +1,370 @@
+//! Streams of a language model that are paired, passed on, stopped or kept wrongly.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sage_utils::canonical_json;
+use serde_json::{Value, json};
+
+use proofmark_room::bend::{Call, Memory, Next, Reply, around};
+use proofmark_room::{Adversary, Subject};
+
+const CHAT: &[&str] = &["llm.createChatStream"];
+
+/// Whatever is shown by a whole stream with a result in it.
+const WITH_RESULTS: &[&str] = &[
+    "LLM-024", "LLM-026", "LLM-027", "LLM-028", "LLM-029", "LLM-030", "LLM-033", "LLM-034",
+    "LLM-035", "LLM-036", "LLM-037", "LLM-038", "LLM-039", "LLM-040", "LLM-041", "LLM-042",
+    "LLM-043", "LLM-044", "LLM-045", "LLM-046", "LLM-048", "LLM-052", "LLM-053", "LLM-054",
+    "LLM-065", "LLM-066",
+];
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::saboteur(
+        "mixes-results-up",
+        "a good result goes to the call before it",
+        &["LLM-025", "LLM-027", "LLM-040", "LLM-041", "LLM-043", "LLM-044", "LLM-065"],
+        mixes_results_up,
+    ),
+    Adversary::saboteur(
+        "tells-results-twice",
+        "every result is told twice",
+        WITH_RESULTS,
+        |subject| {
+            around(subject, CHAT, async |call: Call, args, inner: Next| {
+                let twice = |item: Value| match is(&item, "tool_result") {
+                    true => vec![item.clone(), item],
+                    false => vec![item],
+                };
+                inner.call(call.changing_items(twice), args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "tells-results-first",
+        "a result is told before the call that it belongs to",
+        WITH_RESULTS,
+        tells_results_first,
+    ),
+    Adversary::saboteur(
+        "leaves-calls-open",
+        "a call that nobody ran has no result",
+        &["LLM-024", "LLM-029", "LLM-041"],
+        leaves_calls_open,
+    ),
+    Adversary::saboteur(
+        "tells-of-another-provider",
+        "the models of the provider that is set, whichever was named",
+        &["LLM-003", "LLM-004", "LLM-005", "LLM-007"],
+        |subject| {
+            around(subject, &["llm.listModels"], async |call, mut args: Value, inner: Next| {
+                if let Value::Object(args) = &mut args {
+                    args.remove("providerName");
+                }
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "runs-what-it-refused",
+        "a call that is refused is executed all the same",
+        // Wherever a call is refused, nobody must be asked to run it.
+        &[
+            "LLM-031", "LLM-032", "LLM-033", "LLM-034", "LLM-035", "LLM-036", "LLM-037", "LLM-040",
+            "LLM-065",
+        ],
+        runs_what_it_refused,
+    ),
+    Adversary::saboteur(
+        "gathers-until-the-end",
+        "items are passed on when the stream is over, whether or not anybody is left",
+        &["LLM-011", "LLM-012", "LLM-054", "LLM-055", "LLM-062"],
+        gathers_until_the_end,
+    )
+    .slow(),
+    Adversary::saboteur(
+        "lets-the-provider-run",
+        "a provider is never told to stop",
+        &["LLM-038", "LLM-039", "LLM-049", "LLM-050", "LLM-054", "LLM-055"],
+        |subject| {
+            around(subject, CHAT, async |call, args, inner: Next| {
+                inner.call(call.answering(never_stops), args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "ignores-limits-of-time",
+        "a stream that stalls stalls for ever",
+        &["LLM-048", "LLM-049", "LLM-050", "LLM-051", "LLM-052", "LLM-053", "LLM-062"],
+        ignores_limits_of_time,
+    )
+    .slow(),
+    Adversary::saboteur(
+        "goes-round-for-ever",
+        "the bound on rounds is not looked at",
+        &["LLM-044"],
+        |subject| {
+            around(subject, CHAT, async |call, mut args: Value, inner: Next| {
+                args["maxRounds"] = json!(1000);
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "always-caches",
+        "the prompt cache is on without being asked for",
+        // Whoever asks twice finds it out.
+        &[
+            "LLM-004", "LLM-009", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060",
+            "LLM-064",
+        ],
+        |subject| {
+            around(subject, CHAT, async |call, mut args: Value, inner: Next| {
+                args["cache"] = json!(true);
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "caches-across-temperatures",
+        "the prompt cache answers a question that was put at another temperature",
+        &["LLM-057", "LLM-061"],
+        |subject| caches_by(subject, &["temperature", "requestId", "timeoutMs"]),
+    ),
+    Adversary::saboteur(
+        "caches-by-request",
+        "the prompt cache takes another request id for another question",
+        &["LLM-059"],
+        |subject| caches_by(subject, &[]),
+    ),
+    Adversary::saboteur(
+        "caches-what-failed",
+        "the prompt cache keeps the beginning of a stream that failed",
+        &["LLM-062"],
+        caches_what_failed,
+    ),
+    Adversary::saboteur(
+        "answers-otherwise-the-next-time",
+        "the same request gives another stream when it is made again",
+        &["LLM-040", "LLM-056", "LLM-064"],
+        answers_otherwise,
+    ),
+];
+
+/// Members of options that are there no more.
+fn without_members(options: &Value, names: &[&str]) -> Value {
+    let mut options = options.clone();
+    if let Value::Object(options) = &mut options {
+        options.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    options
+}
+
+fn ignores_limits_of_time(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call, mut args: Value, inner: Next| {
+        // One that is refused stays.
+        if args["options"]["timeoutMs"].as_u64().is_some_and(|limit| limit > 0) {
+            args["options"] = without_members(&args["options"], &["timeoutMs"]);
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn never_stops(fake: &str, method: &str, _: &Value) -> Option<Reply> {
+    (fake == "llm" && method == "stop").then_some(Ok(Value::Null))
+}
+
+fn is(item: &Value, kind: &str) -> bool {
+    item["type"] == kind
+}
+
+fn mixes_results_up(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call, args, inner: Next| {
+        let before = Mutex::new(None);
+        let call = call.changing_items(move |mut item| {
+            if is(&item, "tool_result") && item["result"]["ok"] == true {
+                let own = item["callId"].clone();
+                if let Some(other) = held(&before).replace(own) {
+                    item["callId"] = other;
+                }
+            }
+            vec![item]
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn tells_results_first(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args, inner: Next| {
+        let calls: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let held_back = Arc::clone(&calls);
+        let watched = call.clone().changing_items(move |item| {
+            let mut calls = held(&held_back);
+            if is(&item, "tool_call") {
+                calls.push(item);
+                return vec![];
+            }
+            let own = calls.iter().position(|call| call["callId"] == item["callId"]);
+            match own.filter(|_| is(&item, "tool_result")) {
+                Some(place) => vec![item, calls.remove(place)],
+                None => vec![item],
+            }
+        });
+        let answer = inner.call(watched, args).await;
+        // A call without a result is told all the same.
+        std::mem::take(&mut *held(&calls)).into_iter().for_each(|item| call.emit(item));
+        answer
+    })
+}
+
+fn leaves_calls_open(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+        let nobody = args.get("tools").is_none();
+        let call = call.changing_items(move |item| {
+            let refused = is(&item, "tool_result") && item["result"]["ok"] == false;
+            if nobody && refused { vec![] } else { vec![item] }
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn runs_what_it_refused(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+        let refused: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let noted = Arc::clone(&refused);
+        let calls = Mutex::new(BTreeMap::new());
+        let watched = call.clone().changing_items(move |item| {
+            let id = item["callId"].to_string();
+            if is(&item, "tool_call") {
+                let told = json!({ "name": item["toolName"], "input": item["arguments"] });
+                held(&calls).insert(id, told);
+            } else if item["result"]["error"]["code"] == "EVALIDATION" {
+                held(&noted).extend(held(&calls).remove(&id));
+            }
+            vec![item]
+        });
+        // A tool that ran and then refused is none of these.
+        let ran: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let seen = Arc::clone(&ran);
+        let watched = watched.answering(move |fake, _, asked| {
+            if fake == "tools" {
+                held(&seen).push(asked.clone());
+            }
+            None
+        });
+        let runs = args["tools"] == "fake";
+        let answer = inner.call(watched, args).await;
+        let (refused, ran) = (std::mem::take(&mut *held(&refused)), held(&ran).clone());
+        for asked in refused.into_iter().filter(|asked| runs && !ran.contains(asked)) {
+            // What comes of it is of no interest to anybody.
+            let _result = call.ask("tools", "execute", asked).await;
+        }
+        answer
+    })
+}
+
+fn gathers_until_the_end(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
+        let take = args["take"].as_u64().and_then(|take| usize::try_from(take).ok());
+        if let Value::Object(args) = &mut args {
+            args.remove("take");
+        }
+        let gathered: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let kept = Arc::clone(&gathered);
+        let silent = call.clone().changing_items(move |item| {
+            held(&kept).push(item);
+            vec![]
+        });
+        let answer = inner.call(silent, args).await;
+        let gathered = std::mem::take(&mut *held(&gathered));
+        gathered.into_iter().take(take.unwrap_or(usize::MAX)).for_each(|item| call.emit(item));
+        answer
+    })
+}
+
+/// What was streamed for a question. Options of these names make no other question.
+fn caches_by(subject: Subject, passed_over: &'static [&'static str]) -> Subject {
+    static KEPT: Memory<Vec<Value>> = Memory::new();
+    static PROVIDER: Memory<String> = Memory::new();
+    let subject =
+        around(subject, &["llm.setProvider"], async |call: Call, args: Value, inner: Next| {
+            PROVIDER.of(&call, "", |name| *name = Some(args["name"].to_string()));
+            inner.call(call, args).await
+        });
+    around(subject, CHAT, move |call: Call, mut args: Value, inner: Next| async move {
+        if args["cache"] != true {
+            return inner.call(call, args).await;
+        }
+        args["cache"] = json!(false);
+        let question = canonical_json(&without_members(&args["options"], passed_over));
+        let provider = PROVIDER.of(&call, "", |name| name.clone()).unwrap_or_default();
+        let question = format!("{provider} {question}");
+        if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
+            items.into_iter().for_each(|item| call.emit(item));
+            return Ok(Value::Null);
+        }
+        let (answer, items) = recorded(&call, args, &inner).await;
+        if answer.is_ok() && items.last().is_some_and(|item| is(item, "end")) {
+            KEPT.of(&call, &question, |kept| *kept = Some(items));
+        }
+        answer
+    })
+}
+
+fn caches_what_failed(subject: Subject) -> Subject {
+    static KEPT: Memory<Vec<Value>> = Memory::new();
+    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+        if args["cache"] != true {
+            return inner.call(call, args).await;
+        }
+        let question =
+            canonical_json(&without_members(&args["options"], &["requestId", "timeoutMs"]));
+        if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
+            items.into_iter().for_each(|item| call.emit(item));
+            return Ok(Value::Null);
+        }
+        let (answer, items) = recorded(&call, args, &inner).await;
+        if answer.is_err() && !items.is_empty() {
+            KEPT.of(&call, &question, |kept| *kept = Some(items));
+        }
+        answer
+    })
+}
+
+/// Carries the call out, and tells what it streamed.
+async fn recorded(call: &Call, args: Value, inner: &Next) -> (Reply, Vec<Value>) {
+    let items: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let noted = Arc::clone(&items);
+    let watched = call.clone().changing_items(move |item| {
+        held(&noted).push(item.clone());
+        vec![item]
+    });
+    let answer = inner.call(watched, args).await;
+    let items = std::mem::take(&mut *held(&items));
+    (answer, items)
+}
+
+fn answers_otherwise(subject: Subject) -> Subject {
+    static ASKED: Memory<()> = Memory::new();
+    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+        // Only where the request says all that the answer depends on.
+        let whole =
+            ["temperature", "max_tokens"].iter().all(|name| args["options"].get(name).is_some());
+        let again = whole
+            && args["cache"] != true
+            && ASKED.of(&call, &args.to_string(), |asked| asked.replace(()).is_some());
+        let call = call.changing_items(move |mut item| {
+            if let (true, "text", Some(text)) =
+                (again, item["type"].as_str().unwrap_or_default(), item["value"].as_str())
+            {
+                item["value"] = text.to_uppercase().into();
+            }
+            vec![item]
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,159 @@
+//! Laws of `sage.tools`.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use proofmark_suite::law::Law;
+use proofmark_suite::law::values::{literal, text, value};
+
+const REGISTER: &str = "tools.register";
+const VALIDATE: &str = "tools.validate";
+const EXECUTE: &str = "tools.execute";
+
+pub(crate) const LAWS: &[Law] = &[
+    Law {
+        name: "any-content-is-written",
+        contract: "sage.tools",
+        why: "A file that holds something else than was written is corrupt.",
+        shows: &["TOOLS-045"],
+        origin: "contract",
+        operations: &[EXECUTE],
+        inputs: || {
+            text()
+                .prop_map(|content| {
+                    let input = literal(json!({ "file": "a.txt", "content": content }));
+                    let context = json!({ "permissions": ["Write"] });
+                    let done = result(&json!({ "$any": "object" }));
+                    let step = execute("Write", &input, &context, &done);
+                    json!({ "steps": [step], "leaves": { "a.txt": { "text": content } } })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-content-is-read",
+        contract: "sage.tools",
+        why: "An agent that reads something else than the file works on a file that is not there.",
+        shows: &["TOOLS-037"],
+        origin: "contract",
+        operations: &[EXECUTE],
+        inputs: || {
+            // What becomes of a byte order mark, of carriage returns and of control characters is an interpretation.
+            text()
+                .prop_map(|content| {
+                    content
+                        .chars()
+                        .filter(|one| *one == '\n' || !one.is_control())
+                        .collect::<String>()
+                })
+                .prop_filter("no mark", |content| !content.starts_with('\u{feff}'))
+                .prop_map(|content| {
+                    let data = literal(json!({ "content": content }));
+                    let input = json!({ "file": "a.txt" });
+                    let step = execute("Read", &input, &json!({}), &result(&data));
+                    let files = json!({ "a.txt": { "text": content } });
+                    json!({ "given": { "files": files }, "steps": [step] })
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-input-that-fits-is-given-back",
+        contract: "sage.tools",
+        why: "Validation that changes what it lets through runs another call than was asked for.",
+        shows: &["TOOLS-017"],
+        origin: "contract",
+        operations: &[REGISTER, VALIDATE],
+        inputs: || {
+            value()
+                .prop_map(|value| {
+                    let input = json!({ "value": value });
+                    let args = json!({ "name": "Take", "input": literal(input.clone()) });
+                    let step = json!({ "call": VALIDATE, "args": args, "returns": literal(input) });
+                    with_tool(json!([]), vec![step])
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-secret-is-injected",
+        contract: "sage.tools",
+        why: "A tool that gets the placeholder, or half of the secret, cannot do its work.",
+        shows: &["TOOLS-107"],
+        origin: "contract",
+        operations: &[REGISTER, EXECUTE],
+        inputs: || {
+            // Whether an empty secret is one is an interpretation.
+            (text(), text().prop_filter("some secret", |secret| !secret.is_empty()), text())
+                .prop_map(|(before, secret, after)| {
+                    let input = json!({ "value": format!("{before}$ENV.KEY {after}") });
+                    let filled = json!({ "value": format!("{before}{secret} {after}") });
+                    let answers = json!([{ "value": { "ok": true, "data": {} } }]);
+                    let mut step =
+                        execute("Take", &literal(input), &injecting(), &result(&json!({})));
+                    step["asks"] = json!([
+                        { "fake": "secrets", "method": "get", "args": { "key": "KEY" } },
+                        {
+                            "fake": "tools", "method": "execute",
+                            "args": { "name": "Take", "input": literal(filled) },
+                        },
+                    ]);
+                    with_secret(with_tool(answers, vec![step]), &secret)
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "any-secret-stays-hidden",
+        contract: "sage.tools",
+        why: "A secret in a result is in the next prompt, and then in somebody's log.",
+        shows: &["TOOLS-120"],
+        origin: "contract",
+        operations: &[REGISTER, EXECUTE],
+        inputs: || {
+            ("[a-zA-Z0-9_/+=-]{8,24}", text(), text(), value())
+                .prop_map(|(secret, before, after, beside)| {
+                    let told = format!("{before}{secret}{after}{secret}");
+                    let data = json!({ "deep": [[{ "told": told }]], "beside": beside });
+                    let answers = json!([{ "value": { "ok": true, "data": data } }]);
+                    let input = json!({ "value": "$ENV.KEY" });
+                    let done = result(&json!({ "$any": "object" }));
+                    let mut step = execute("Take", &input, &injecting(), &done);
+                    step["hides"] = json!([secret]);
+                    step["asks"] = json!({ "$startsWith": [
+                        { "fake": "secrets", "method": "get", "args": { "key": "KEY" } },
+                    ] });
+                    with_secret(with_tool(answers, vec![step]), &secret)
+                })
+                .boxed()
+        },
+    },
+];
+
+fn injecting() -> Value {
+    json!({ "secrets": true })
+}
+
+fn execute(name: &str, input: &Value, context: &Value, returns: &Value) -> Value {
+    let args = json!({ "name": name, "input": input, "context": context });
+    json!({ "call": EXECUTE, "args": args, "returns": returns })
+}
+
+fn result(data: &Value) -> Value {
+    json!({ "ok": true, "data": data, "meta": { "$optional": { "$any": "object" } } })
+}
+
+/// Steps after a tool `Take`, which takes anything as its `value`, was registered.
+fn with_tool(answers: Value, steps: Vec<Value>) -> Value {
+    let schema = json!({ "type": "object", "properties": { "value": {} } });
+    let tool = json!({ "name": "Take", "schema": schema });
+    let register = json!({ "call": REGISTER, "args": { "tool": tool }, "returns": null });
+    let steps: Vec<Value> = [register].into_iter().chain(steps).collect();
+    let tools = json!({ "results": { "Take": answers } });
+    json!({ "given": { "fakes": { "tools": tools } }, "steps": steps })
+}
+
+fn with_secret(mut case: Value, secret: &str) -> Value {
+    case["given"]["fakes"]["secrets"] = json!({ "values": { "KEY": secret } });
+    case
+}

@@ -1,0 +1,11 @@
+//! The reference with one promise broken, in a way that no single answer shows.
+//!
+//! A saboteur is an entry in the table of its theme and a short function that bends the reference. It breaks exactly
+//! the requirements that its entry names, in every run.
+
+mod running;
+mod vault;
+
+use proofmark_room::Adversary;
+
+pub(crate) const THEMES: &[&[Adversary]] = &[running::ALL, vault::ALL];

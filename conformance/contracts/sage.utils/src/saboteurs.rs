@@ -1,0 +1,338 @@
+//! Foundations that remember, mix up, or ask for the wrong thing.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::sync::OnceLock;
+
+use proofmark_protocol::{Failure, Open};
+use sage_utils::canonical_json;
+use serde_json::{Value, json};
+
+use proofmark_room::bend::{Call, Memory, Next, Reply, around, around_all};
+use proofmark_room::{Adversary, Among, Subject};
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::saboteur(
+        "tires",
+        "a value that is asked for again gets another canonical form",
+        &["UTILS-006"],
+        tires,
+    ),
+    Adversary::saboteur(
+        "sorts-at-the-top-only",
+        "keys below the top stand as they were given",
+        // The text's example and the published vectors have keys below the top as well.
+        &[
+            "UTILS-001",
+            "UTILS-002",
+            "UTILS-003",
+            "UTILS-004",
+            "UTILS-006",
+            "UTILS-008",
+            "UTILS-019",
+        ],
+        |subject| {
+            spells(subject, |depth, keys| {
+                if depth == 0 {
+                    by_units(keys)
+                }
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "sorts-by-code-point",
+        "keys are sorted by code points in place of UTF-16 code units",
+        &["UTILS-012"],
+        |subject| spells(subject, |_, keys| keys.sort_unstable()),
+    ),
+    Adversary::saboteur(
+        "does-not-reset-the-digest",
+        "what a session hashed before is hashed again with what it hashes next",
+        &["UTILS-019", "UTILS-020"],
+        does_not_reset_the_digest,
+    ),
+    Adversary::saboteur(
+        "crashes-on-empty-text",
+        "ends when it must hash nothing",
+        &["UTILS-019"],
+        crashes_on_empty_text,
+    )
+    .repeated(Among::Everything),
+    Adversary::saboteur(
+        "prints-on-huge-numbers",
+        "prints on stdout when a number is beyond a double",
+        &["UTILS-015"],
+        prints_on_huge_numbers,
+    )
+    .repeated(Among::ItsContracts),
+    Adversary::saboteur(
+        "causes-stick",
+        "an error without a cause has that of the error before",
+        &["UTILS-024"],
+        causes_stick,
+    ),
+    Adversary::saboteur(
+        "loses-falsy-causes",
+        "a cause that is false, zero or empty is lost",
+        &["UTILS-023"],
+        loses_falsy_causes,
+    ),
+    Adversary::saboteur(
+        "reads-the-clock-once",
+        "every reading is the first one",
+        &["UTILS-026", "UTILS-027", "UTILS-028"],
+        reads_the_clock_once,
+    ),
+    Adversary::saboteur(
+        "has-one-clock-for-all",
+        "every session reads the clock of the first",
+        &["UTILS-026", "UTILS-027", "UTILS-028"],
+        has_one_clock_for_all,
+    ),
+    Adversary::saboteur(
+        "floats-use-up-integers",
+        "a float that is drawn uses up an integer",
+        &["UTILS-031"],
+        |subject| draws(subject, |ints, floats| (ints + floats, floats)),
+    ),
+    Adversary::saboteur(
+        "integers-use-up-floats",
+        "an integer that is drawn uses up a float",
+        &["UTILS-029", "UTILS-030", "UTILS-031"],
+        |subject| draws(subject, |ints, floats| (ints, ints + floats)),
+    ),
+    Adversary::saboteur(
+        "has-one-tape-for-all",
+        "every session draws from the tape of the first",
+        &["UTILS-029", "UTILS-030", "UTILS-031"],
+        has_one_tape_for_all,
+    ),
+    Adversary::saboteur(
+        "knows-one-secret",
+        "the first secret of a session is given for every key",
+        &["UTILS-032", "UTILS-033", "UTILS-034"],
+        knows_one_secret,
+    ),
+    Adversary::saboteur(
+        "trims-keys",
+        "the provider is asked for the key without its blanks",
+        &["UTILS-034"],
+        trims_keys,
+    ),
+    Adversary::saboteur(
+        "asks-for-more",
+        "the provider is asked for another secret as well",
+        &["UTILS-032", "UTILS-033", "UTILS-034"],
+        asks_for_more,
+    ),
+];
+
+fn tires(subject: Subject) -> Subject {
+    static ASKED: Memory<()> = Memory::new();
+    around(subject, &["utils.canonicalJSONStringify"], async |call, args, inner: Next| {
+        let again = ASKED.of(&call, &args.to_string(), |asked| asked.replace(()).is_some());
+        let answer = inner.call(call, args).await?;
+        Ok(match answer.as_str() {
+            Some(text) if again => format!("{text} ").into(),
+            _ => answer,
+        })
+    })
+}
+
+fn by_units(keys: &mut [&String]) {
+    keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
+}
+
+type Order = fn(usize, &mut [&String]);
+
+/// Writes objects with their keys in an order of the saboteur's own.
+fn spells(subject: Subject, order: Order) -> Subject {
+    around(subject, &["utils.canonicalJSONStringify"], move |call, args, inner: Next| async move {
+        match args.get("value") {
+            Some(value) => Ok(spelt(value, 0, order).into()),
+            None => inner.call(call, args).await,
+        }
+    })
+}
+
+fn spelt(value: &Value, depth: usize, order: Order) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> =
+                items.iter().map(|item| spelt(item, depth + 1, order)).collect();
+            format!("[{}]", items.join(","))
+        }
+        Value::Object(members) => {
+            let mut keys: Vec<&String> = members.keys().collect();
+            order(depth, &mut keys);
+            let member = |key: &&String| {
+                let name = canonical_json(&json!(key));
+                format!("{name}:{}", spelt(&members[key.as_str()], depth + 1, order))
+            };
+            format!("{{{}}}", keys.iter().map(member).collect::<Vec<_>>().join(","))
+        }
+        other => canonical_json(other),
+    }
+}
+
+fn does_not_reset_the_digest(subject: Subject) -> Subject {
+    static BEFORE: Memory<Value> = Memory::new();
+    around(subject, &["utils.sha256"], async |call, mut args, inner: Next| {
+        BEFORE.of(&call, "", |before| {
+            for name in ["text", "hex"] {
+                let old = before.as_ref().and_then(|before| before[name].as_str());
+                if let (Some(old), Some(new)) = (old, args[name].as_str()) {
+                    args[name] = format!("{old}{new}").into();
+                }
+            }
+            *before = Some(args.clone());
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn crashes_on_empty_text(subject: Subject) -> Subject {
+    around(subject, &["utils.sha256"], async |call, args, inner: Next| {
+        if args["text"] == "" {
+            std::process::exit(4);
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn prints_on_huge_numbers(subject: Subject) -> Subject {
+    around(subject, &["utils.canonicalJSONStringify"], async |call, args, inner: Next| {
+        if args["json"].as_str().is_some_and(|text| text.contains("e400")) {
+            print(b"that is a large number\n")
+                .map_err(|fault| Failure::broken(fault.to_string()))?;
+        }
+        inner.call(call, args).await
+    })
+}
+
+/// Past the adapter's own writer, whose pipe refuses what does not fit just now: this one waits.
+fn print(text: &[u8]) -> io::Result<()> {
+    OpenOptions::new().write(true).open("/proc/self/fd/1")?.write_all(text)
+}
+
+fn causes_stick(subject: Subject) -> Subject {
+    static CAUSE: Memory<Value> = Memory::new();
+    around(subject, &["utils.err"], async |call, mut args, inner: Next| {
+        CAUSE.of(&call, "", |before| match args.get("cause") {
+            Some(cause) => *before = Some(cause.clone()),
+            None => {
+                if let Some(cause) = before {
+                    args["cause"] = cause.clone();
+                }
+            }
+        });
+        inner.call(call, args).await
+    })
+}
+
+fn loses_falsy_causes(subject: Subject) -> Subject {
+    around(subject, &["utils.err"], async |call, mut args, inner: Next| {
+        let falsy = [json!(false), json!(0), json!("")];
+        if args.get("cause").is_some_and(|cause| falsy.contains(cause))
+            && let Some(args) = args.as_object_mut()
+        {
+            args.shift_remove("cause");
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn reads_the_clock_once(subject: Subject) -> Subject {
+    static FIRST: Memory<Value> = Memory::new();
+    around(subject, &["utils.clock.now"], async |call, args, inner: Next| {
+        let now = inner.call(call.clone(), args).await?;
+        Ok(FIRST.of(&call, "", |first| first.get_or_insert(now).clone()))
+    })
+}
+
+/// The script of the session that called first, whatever it called.
+fn first_script(call: &Call) -> &'static Open {
+    static FIRST: OnceLock<Open> = OnceLock::new();
+    FIRST.get_or_init(|| call.state().script().clone())
+}
+
+fn notes_the_first(subject: Subject) -> Subject {
+    around_all(subject, "utils.", async |call, args, inner: Next| {
+        first_script(&call);
+        inner.call(call, args).await
+    })
+}
+
+fn has_one_clock_for_all(subject: Subject) -> Subject {
+    let subject = around(subject, &["utils.clock.now"], async |call, _, _| {
+        Ok(first_script(&call).clock.start.clone().into())
+    });
+    notes_the_first(subject)
+}
+
+/// How many integers and floats a session has drawn.
+static DRAWN: Memory<(usize, usize)> = Memory::new();
+
+/// The next numbers of a tape, of which `used` tells how far it is.
+fn draw(call: &Call, tape: &Open, float: bool, used: fn(usize, usize) -> (usize, usize)) -> Reply {
+    let (ints, floats) = DRAWN.of(call, "", |drawn| {
+        let (ints, floats) = drawn.unwrap_or_default();
+        *drawn = Some(if float { (ints, floats + 1) } else { (ints + 1, floats) });
+        used(ints, floats)
+    });
+    let number = if float {
+        tape.random.floats.get(floats).map(|number| json!(number))
+    } else {
+        tape.random.ints.get(ints).map(|number| json!(number))
+    };
+    Ok(number.unwrap_or(Value::Null))
+}
+
+fn draws(subject: Subject, used: fn(usize, usize) -> (usize, usize)) -> Subject {
+    let subject = around(subject, &["utils.random.int"], move |call, _, _| async move {
+        draw(&call, call.state().script(), false, used)
+    });
+    around(subject, &["utils.random.float"], move |call, _, _| async move {
+        draw(&call, call.state().script(), true, used)
+    })
+}
+
+fn has_one_tape_for_all(subject: Subject) -> Subject {
+    let subject = around(subject, &["utils.random.int"], async |call, _, _| {
+        draw(&call, first_script(&call), false, |ints, floats| (ints, floats))
+    });
+    let subject = around(subject, &["utils.random.float"], async |call, _, _| {
+        draw(&call, first_script(&call), true, |ints, floats| (ints, floats))
+    });
+    notes_the_first(subject)
+}
+
+fn knows_one_secret(subject: Subject) -> Subject {
+    static FIRST: Memory<Value> = Memory::new();
+    around(subject, &["utils.secrets.get"], async |call, args, inner: Next| {
+        if let Some(first) = FIRST.of(&call, "", |first| first.clone()) {
+            return Ok(first);
+        }
+        let secret = inner.call(call.clone(), args).await?;
+        FIRST.of(&call, "", |first| *first = Some(secret.clone()));
+        Ok(secret)
+    })
+}
+
+fn trims_keys(subject: Subject) -> Subject {
+    around(subject, &["utils.secrets.get"], async |call, mut args, inner: Next| {
+        if let Some(key) = args["key"].as_str() {
+            args["key"] = key.trim().into();
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn asks_for_more(subject: Subject) -> Subject {
+    around(subject, &["utils.secrets.get"], async |call, args, inner: Next| {
+        let secret = inner.call(call.clone(), args).await;
+        // Whatever comes of it.
+        let _more = call.ask("secrets", "get", json!({ "key": "PASSWORD" })).await;
+        secret
+    })
+}

@@ -1,0 +1,33 @@
+//! Calls that every adapter of some contract can answer, and whose answers show how it treats strings and fakes.
+
+/// A call to try on an adapter.
+#[derive(Debug, Clone, Copy)]
+pub struct Probe {
+    /// The contract of the operation.
+    pub contract: &'static str,
+    pub operation: &'static str,
+    /// The string argument.
+    pub argument: &'static str,
+    pub does: Does,
+}
+
+/// What the operation does with its argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// It passes the argument to this fake, and returns the fake's answer.
+    AskFake(&'static str),
+    /// It returns the SHA-256 of the argument in hex.
+    Hash,
+}
+
+/// The first operation that passes its argument to a fake, and that fake.
+pub(super) fn asking(probes: &[&Probe]) -> Option<(Probe, &'static str)> {
+    probes.iter().find_map(|probe| match probe.does {
+        Does::AskFake(fake) => Some((**probe, fake)),
+        Does::Hash => None,
+    })
+}
+
+pub(super) fn hashing(probes: &[&Probe]) -> Option<Probe> {
+    probes.iter().find(|probe| probe.does == Does::Hash).map(|probe| **probe)
+}
