@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -196,10 +196,28 @@ pub(crate) fn until_waiting(id: FileId, count: usize) {
     }
 }
 
-/// Who holds the lock on a file, where the system tells: Linux lists every lock.
+/// How often `holder` reads the list before it gives up.
+const LIST_READS: usize = 16;
+
+/// Who holds the lock on a file. `None` where the system does not say; Linux lists every lock.
+///
+/// The kernel hands out the list in pieces and continues by position. If another process releases a
+/// lock that is listed before ours between two pieces, the list skips an entry. So the pieces are as
+/// large as the kernel allows, and a list without our lock is read again.
 pub(crate) fn holder(id: FileId) -> Option<String> {
-    let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    holder_in(&locks, id)
+    (0..LIST_READS).find_map(|_| holder_in(&read_locks().ok()?, id))
+}
+
+fn read_locks() -> io::Result<String> {
+    let mut file = File::open("/proc/locks")?;
+    // `fs::read` begins with a probe of 32 bytes, which is less than one entry.
+    let (mut list, mut piece) = (Vec::new(), vec![0; 64 * 1024]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(String::from_utf8_lossy(&list).into_owned()),
+            count => list.extend_from_slice(&piece[..count]),
+        }
+    }
 }
 
 /// A line is `1: FLOCK ADVISORY WRITE 1234 fe:00:5678 0 EOF`: process, device in hexadecimal and
@@ -241,6 +259,40 @@ garbage
     fn the_holder_is_the_one_listed(#[case] inode: u64, #[case] expect: Option<&str>) {
         let device = rustix::fs::makedev(0xfe, 1);
         assert_eq!(holder_in(LOCKS, FileId { device, inode }).as_deref(), expect);
+    }
+
+    /// The list is newest first, so the threads release what is listed before our lock.
+    #[rstest]
+    #[case::in_one_piece(2)]
+    #[case::in_several_pieces(50)]
+    fn a_holder_is_found_while_other_locks_come_and_go(#[case] count: usize) {
+        use std::os::unix::fs::MetadataExt as _;
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let folder = tempfile::tempdir().unwrap();
+        let held = File::create(folder.path().join("held")).unwrap();
+        held.lock().unwrap();
+        let about = held.metadata().unwrap();
+        let id = FileId { device: about.dev(), inode: about.ino() };
+        let over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for name in ["a", "b", "c"] {
+                let (over, folder) = (&over, folder.path());
+                scope.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        let locked: Vec<File> = (0..count)
+                            .map(|n| File::create(folder.join(format!("{name}{n}"))).unwrap())
+                            .inspect(|file| file.lock().unwrap())
+                            .collect();
+                        drop(locked);
+                    }
+                });
+            }
+            let found: Vec<_> = (0..500).map(|_| holder(id)).collect();
+            over.store(true, Ordering::Relaxed);
+            let expect = Some(format!("pid {}", std::process::id()));
+            assert_eq!(found.iter().filter(|holder| **holder != expect).count(), 0);
+        });
     }
 
     #[test]
