@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: rules of this repository that no compiler checks. Also a test.
 
+mod cycles;
 mod rooms;
 
 use std::collections::BTreeSet;
@@ -56,6 +57,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     let names = rooms::Names::new(suite.contracts.iter().map(|contract| contract.id.as_str()))?;
     rooms::harness_names_no_contract(&files, &names, &mut problems)?;
     rooms::judging_sees_no_reference(&files, &names, &mut problems)?;
+    cycles::modules_import_in_one_direction(&files, &mut problems)?;
     every_dependency_has_a_reason(&mut problems)?;
     if problems.is_empty() {
         say(format_args!("tidy: {} files, no problem", files.len()))

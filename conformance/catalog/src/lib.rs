@@ -7,10 +7,11 @@ use std::io;
 
 use include_dir::{Dir, include_dir};
 use proofmark_fakes::host::FakeKind;
+use proofmark_judge::{Problem, Suite};
 use proofmark_room::{Kind, Room, Session, Subject};
-use proofmark_suite::doctor::Probe;
+use proofmark_suite::Probe;
 use proofmark_suite::gherkin::vocabulary::Vocabulary;
-use proofmark_suite::{Extensions, Problem, Suite, SuiteFiles};
+use proofmark_suite::{Extensions, SuiteFiles};
 
 static ROOMS: &[&Room] = include!(concat!(env!("OUT_DIR"), "/rooms.rs"));
 
@@ -82,7 +83,7 @@ fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
 /// # Errors
 /// All problems of the files.
 pub fn load(files: &SuiteFiles) -> Result<Suite, Vec<Problem>> {
-    Suite::load(files, &extensions())
+    proofmark_suite::load(files, &extensions())
 }
 
 /// Where the ledgers and the saboteurs of the rooms disagree. A ledger says `saboteur = true` of a requirement exactly

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_suite::Suite;
-use proofmark_suite::ledger::{Basis, Level};
-use proofmark_suite::record::{Record, RecordError};
-use proofmark_suite::select::{SelectError, Selection};
-use proofmark_suite::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome};
+use proofmark_judge::Suite;
+use proofmark_judge::ledger::{Basis, Level};
+use proofmark_judge::record::{Record, RecordError};
+use proofmark_judge::select::{SelectError, Selection};
+use proofmark_judge::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::sha256;

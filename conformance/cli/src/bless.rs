@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::PathBuf;
 
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Case, CaseKind, Origin};
+use proofmark_judge::select::Selection;
+use proofmark_judge::verdict::{CaseResult, Verdict};
 use proofmark_report::text::{visible, visible_line};
-use proofmark_suite::Suite;
-use proofmark_suite::case::{Case, CaseKind, Origin};
 use proofmark_suite::run::{Cancel, RunOptions, run};
-use proofmark_suite::select::Selection;
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::{CaseResult, Verdict};
 use similar::TextDiff;
 
 use crate::choice::SubjectChoice;

@@ -10,16 +10,15 @@ use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use clap::ValueEnum;
 use proofmark_protocol::{Adapter, Open};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::wire::Wire;
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
-use crate::choice::this_program;
 use crate::exit::{Exit, Failed};
+use crate::manifest::OnWire;
+use crate::program::this_program;
 
 /// What nobody says of a server.
 const NOT_TOLD: &str = "not told";
@@ -50,24 +49,6 @@ pub(crate) struct BridgeArgs {
     start_timeout: u64,
     #[arg(last = true, required = true)]
     command: Vec<String>,
-}
-
-/// A wire that a server can be spoken to on without an adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnWire {
-    /// An MCP server on its stdin and stdout.
-    Mcp,
-    /// A server on loopback: `{port}` and `{workspace}` in the command are filled in.
-    Http,
-}
-
-impl OnWire {
-    pub(crate) fn wire(self) -> Wire {
-        match self {
-            Self::Mcp => Wire::Mcp,
-            Self::Http => Wire::Http,
-        }
-    }
 }
 
 /// A server without an adapter: what else is to be said of it.

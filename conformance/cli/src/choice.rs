@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use proofmark_judge::Suite;
+use proofmark_judge::ledger::Contract;
 use proofmark_report::failure::quoted;
-use proofmark_suite::Suite;
-use proofmark_suite::ledger::Contract;
 use proofmark_suite::subject::SubjectCommand;
 
-use crate::bridge::{Bridged, OnWire, bridged};
+use crate::bridge::{Bridged, bridged};
 use crate::exit::Failed;
-use crate::manifest::{self, Driven, Manifest};
+use crate::manifest::{self, Driven, Manifest, OnWire};
+use crate::program::this_program;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubjectChoice {
@@ -288,10 +289,4 @@ fn is_there(path: &Path) -> bool {
 /// A command as a user would type it.
 fn shown<'a>(words: impl Iterator<Item = std::borrow::Cow<'a, str>>) -> String {
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
-}
-
-pub(crate) fn this_program() -> Result<PathBuf, Failed> {
-    std::env::current_exe().map_err(|fault| {
-        Failed::Usage(format!("this program cannot find itself to start the reference: {fault}"))
-    })
 }

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use proofmark_doctor::{Finding, Promised, State, examine};
+use proofmark_judge::Suite;
 use proofmark_report::style::{BAD, GOOD, QUIET, styled};
 use proofmark_report::text::visible_line;
-use proofmark_suite::Suite;
-use proofmark_suite::doctor::{Finding, Promised, State, examine};
 use proofmark_suite::run::RunError;
 use proofmark_suite::subject::{Orphans, Patience, SubjectCommand};
 use serde::Serialize;

@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
+use proofmark_judge::Suite;
+use proofmark_judge::select::SelectError;
+use proofmark_judge::verdict::{CaseResult, ContractResult, RunOutcome};
 use proofmark_protocol::HelloReply;
 use proofmark_report::github::without_commands;
 use proofmark_report::progress::Progress;
 use proofmark_report::text::visible_line;
 use proofmark_report::{Aim, Report, failures, summary};
-use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, Event, RunOptions, run as run_cases};
-use proofmark_suite::select::SelectError;
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::{CaseResult, ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
 use crate::exit::{Exit, Failed, standing};
@@ -85,8 +85,8 @@ pub(crate) fn drive(
     let mut first_failed = None;
     let today = how.known.today();
     let mut on_event = |event: &Event| {
-        progress.on_event(event);
         let Event::Case(result) = event else { return };
+        progress.add(result);
         let excused = known.as_ref().is_some_and(|known| known.excuses(&result.case, today));
         if how.fail_fast && result.failed_unexpectedly() && !excused {
             first_failed.get_or_insert_with(|| result.case.clone());

@@ -5,7 +5,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use proofmark_suite::{Problem, SourceError, Suite, SuiteFiles};
+use proofmark_judge::{Problem, Suite};
+use proofmark_suite::{SourceError, SuiteFiles};
 use tempfile::NamedTempFile;
 
 use crate::exit::Failed;

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
 
+use proofmark_doctor::envelope::{ToolFound, examine};
 use proofmark_report::style::{BAD, GOOD, styled};
 use proofmark_report::text::visible_line;
-use proofmark_suite::envelope::{ToolFound, examine};
 use proofmark_suite::subject::{Orphans, Patience, SubjectCommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};

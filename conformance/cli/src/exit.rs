@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use proofmark_certificate::key::KeyError;
 use proofmark_certificate::statement::StatementError;
+use proofmark_judge::Problem;
+use proofmark_judge::record::{MergeError, RecordError};
+use proofmark_judge::select::SelectError;
 use proofmark_selftest::SelftestError;
-use proofmark_suite::record::{MergeError, RecordError};
+use proofmark_suite::SourceError;
 use proofmark_suite::run::RunError;
-use proofmark_suite::select::SelectError;
-use proofmark_suite::{Problem, SourceError};
 
 use crate::manifest::ManifestError;
 

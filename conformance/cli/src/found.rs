@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use proofmark_suite::verdict::{RunOutcome, Verdict};
+use proofmark_judge::verdict::{RunOutcome, Verdict};
 use serde_json::Value;
 
 use crate::exit::Failed;

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use proofmark_judge::Suite;
+use proofmark_judge::ledger::Contract;
+use proofmark_judge::select::Selection;
 use proofmark_report::failure::quoted;
-use proofmark_suite::Suite;
-use proofmark_suite::ledger::Contract;
-use proofmark_suite::select::Selection;
 
 use crate::exit::{Exit, Failed};
 use crate::options::SuiteChoice;
-use crate::vendored;
+use crate::vendored::{self, Made};
 
 /// Make an adapter to fill in, with its kit and a manifest, in a new folder.
 #[derive(Debug, clap::Args)]
@@ -34,9 +34,6 @@ enum Language {
     Python,
     Rust,
 }
-
-/// A file to be made: its path in the folder, and its text.
-pub(crate) type Made = (String, String);
 
 pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;

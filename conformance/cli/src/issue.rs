@@ -9,9 +9,9 @@ use proofmark_certificate::key::SecretKey;
 use proofmark_certificate::statement::{
     Digest, Named, Statement, StatementError, TRANSCRIPT, Terms,
 };
-use proofmark_suite::Suite;
-use proofmark_suite::record::Record;
-use proofmark_suite::verdict::RunOutcome;
+use proofmark_judge::Suite;
+use proofmark_judge::record::Record;
+use proofmark_judge::verdict::RunOutcome;
 
 use crate::exit::Failed;
 use crate::keep::{self, Own};

@@ -4,7 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use proofmark_suite::record::{MOST_BYTES, Record};
+use proofmark_judge::record::{MOST_BYTES, Record};
 
 use crate::exit::Failed;
 

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use proofmark_judge::{Place, Problem};
 use proofmark_report::text::counted;
-use proofmark_suite::{Place, Problem, SuiteFiles};
+use proofmark_suite::SuiteFiles;
 use serde_json::json;
 
 use crate::exit::{Exit, Failed, standing};

@@ -27,6 +27,7 @@ mod new;
 mod options;
 mod outputs;
 mod parts;
+mod program;
 mod replay;
 mod run;
 mod schema;

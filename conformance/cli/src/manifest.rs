@@ -1,12 +1,11 @@
 //! `proofmark.toml`, beside a subject: how it is started, what it claims, and how long it may take.
 
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::bridge::OnWire;
 
 /// The file that is read when no subject is named.
 pub(crate) const NAME: &str = "proofmark.toml";
@@ -188,6 +187,24 @@ impl Manifest {
             }
         }
         Ok(())
+    }
+}
+
+/// A wire that a server can be spoken to on without an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnWire {
+    /// An MCP server on its stdin and stdout.
+    Mcp,
+    /// A server on loopback: `{port}` and `{workspace}` in the command are filled in.
+    Http,
+}
+
+impl OnWire {
+    pub(crate) fn wire(self) -> proofmark_judge::wire::Wire {
+        match self {
+            Self::Mcp => proofmark_judge::wire::Wire::Mcp,
+            Self::Http => proofmark_judge::wire::Wire::Http,
+        }
     }
 }
 

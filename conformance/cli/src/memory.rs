@@ -6,8 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use proofmark_suite::case::Case;
-use proofmark_suite::verdict::{RunOutcome, Verdict};
+use proofmark_judge::case::Case;
+use proofmark_judge::verdict::{RunOutcome, Verdict};
 use sha2::{Digest as _, Sha256};
 
 use crate::choice::Subject;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use proofmark_certificate::statement::holds;
+use proofmark_judge::record::Record;
+use proofmark_judge::select::Selection;
+use proofmark_judge::verdict::CaseResult;
 use proofmark_report::failure::{Rerun, quoted};
 use proofmark_report::{Aim, Report};
-use proofmark_suite::record::Record;
-use proofmark_suite::select::Selection;
-use proofmark_suite::verdict::CaseResult;
 
 use crate::choice::manifest_of;
 use crate::drive::tell;

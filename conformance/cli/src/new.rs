@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use proofmark_suite::ledger::{CONTRACT_IDS, is_contract_id};
-use proofmark_suite::nearest;
+use proofmark_judge::ledger::{CONTRACT_IDS, is_contract_id};
+use proofmark_judge::nearest;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
 use crate::edit::Draft;

@@ -1,12 +1,12 @@
 //! A subject whose contracts are started by several commands: which cases go where, and what came of
 //! them together.
 
+use proofmark_judge::case::Case;
+use proofmark_judge::select::Selection;
+use proofmark_judge::verdict::RunOutcome;
+use proofmark_judge::{Suite, nearest};
 use proofmark_protocol::HelloReply;
-use proofmark_suite::case::Case;
-use proofmark_suite::select::Selection;
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::RunOutcome;
-use proofmark_suite::{Suite, nearest};
 
 use crate::choice::Subject;
 use crate::exit::Failed;

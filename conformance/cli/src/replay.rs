@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use proofmark_judge::Fault;
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Action, Case, CaseKind};
+use proofmark_judge::record::{CaseSeen, Record};
+use proofmark_judge::select::Selection;
+use proofmark_judge::transcript::{Answered, Seen, Stopped, Transcript};
+use proofmark_judge::verdict::{CaseResult, Failure, Verdict};
 use proofmark_report::failure::{DIFFERS, place, write_promises};
 use proofmark_report::style::{BAD, GOOD, QUIET, STRONG, styled};
 use proofmark_report::text::visible_line;
-use proofmark_suite::Suite;
-use proofmark_suite::case::{Action, Case, CaseKind};
-use proofmark_suite::record::{CaseSeen, Record};
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
-use proofmark_suite::select::Selection;
-use proofmark_suite::subject::Fault;
-use proofmark_suite::transcript::{Answered, Seen, Stopped, Transcript};
-use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
 
 use crate::choice::SubjectChoice;
 use crate::drive::cancel_on_signal;
@@ -227,9 +227,9 @@ fn show(
             let tries = &transcript.tries;
             writeln!(out, "  {} input(s) were tried; the last one:", tries.len())?;
             let last = &tries[tries.len() - 1];
-            match law.example_at(record.laws, tries.len() - 1, &last.path) {
-                Some(example) => show_steps(out, &example, &last.transcript)?,
-                None => writeln!(out, "  it cannot be made any more")?,
+            match law.tried(record.laws, tries).last().map(|example| example.case) {
+                Some(Ok(example)) => show_steps(out, &example, &last.transcript)?,
+                _ => writeln!(out, "  it cannot be made any more")?,
             }
         }
         (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use proofmark_suite::Suite;
-use proofmark_suite::record::Record;
-use proofmark_suite::verdict::{ContractResult, RunOutcome};
+use proofmark_judge::Suite;
+use proofmark_judge::record::Record;
+use proofmark_judge::verdict::{ContractResult, RunOutcome};
 
 use crate::choice::SubjectChoice;
 use crate::drive::{Keep, Shown, drive};

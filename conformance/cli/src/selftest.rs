@@ -2,18 +2,19 @@
 
 use std::io::{self, Write};
 
+use proofmark_judge::Suite;
 use proofmark_report::style::{BAD, GOOD, styled};
 use proofmark_selftest::determinism::Subject;
 use proofmark_selftest::{Options, determinism, memory, mutants, nulls, saboteurs};
-use proofmark_suite::Suite;
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::{Orphans, SubjectCommand};
 use serde_json::{Map, Value, json};
 
-use crate::choice::{SubjectChoice, this_program};
+use crate::choice::SubjectChoice;
 use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
+use crate::program::this_program;
 
 /// Show that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. All of it, unless
 /// some is asked for.

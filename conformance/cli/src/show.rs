@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
+use proofmark_judge::case::{Action, CallStep, Case, CaseKind, FileExpected, FileGiven};
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::ledger::{Basis, Contract, Requirement};
+use proofmark_judge::{Suite, nearest};
 use proofmark_report::style::{QUIET, STRONG, styled};
-use proofmark_suite::case::{Action, CallStep, Case, CaseKind, FileExpected, FileGiven};
-use proofmark_suite::law::LawOptions;
-use proofmark_suite::ledger::{Basis, Contract, Requirement};
-use proofmark_suite::{Suite, nearest};
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Exit, Failed};

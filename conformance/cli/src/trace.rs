@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::ledger::{Contract, Requirement};
+use proofmark_judge::{Suite, nearest};
 use proofmark_report::style::{QUIET, STRONG, styled};
 use proofmark_selftest::memory;
 use proofmark_selftest::mutants::{self, Tally};
-use proofmark_suite::case::{Case, CaseKind};
-use proofmark_suite::ledger::{Contract, Requirement};
 use proofmark_suite::run::{Cancel, RunOptions};
-use proofmark_suite::{Suite, nearest};
 use serde_json::{Value, json};
 
 use crate::choice::SubjectChoice;

@@ -2,7 +2,8 @@
 
 use toml::{Table, Value};
 
-use crate::init::Made;
+/// A file to be made: its path in the folder, and its text.
+pub(crate) type Made = (String, String);
 
 /// Texts of files below one folder of the repository, by name.
 macro_rules! texts {
@@ -39,7 +40,16 @@ const PYTHON: Texts = texts!(
 );
 const RUST: Texts = texts!(
     "../../protocol/src/",
-    ["adapter.rs", "context.rs", "frame.rs", "lib.rs", "message.rs", "outbox.rs", "stdio.rs"]
+    [
+        "adapter.rs",
+        "context.rs",
+        "failure.rs",
+        "frame.rs",
+        "lib.rs",
+        "message.rs",
+        "outbox.rs",
+        "stdio.rs"
+    ]
 );
 const PROTOCOL_MANIFEST: &str = include_str!("../../protocol/Cargo.toml");
 const WORKSPACE_MANIFEST: &str = include_str!("../../../Cargo.toml");
@@ -59,7 +69,9 @@ pub(crate) const RUST_KIT: &str = "proofmark-protocol";
 pub(crate) fn rust(name: &str) -> Vec<Made> {
     let mut files = below("proofmark-protocol/src", RUST);
     let edition = workspace()["package"]["edition"].clone();
-    let protocol = package(RUST_KIT, &edition, dependencies());
+    // Its features as here, but without the choice: an adapter needs them all.
+    let features = "\n[features]\ndefault = [\"adapter\"]\nadapter = []\n";
+    let protocol = package(RUST_KIT, &edition, dependencies()) + features;
     files.insert(0, ("proofmark-protocol/Cargo.toml".to_owned(), protocol));
     let mut needs = dependencies();
     needs.retain(|name, _| ["serde_json", "tokio"].contains(&name));

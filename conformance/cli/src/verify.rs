@@ -7,8 +7,8 @@ use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::key::PublicKey;
 use proofmark_certificate::sha256;
 use proofmark_certificate::statement::{Statement, StatementError, SubjectIs, first_difference};
+use proofmark_judge::record::{MOST_BYTES, RecordError};
 use proofmark_report::text::visible_line;
-use proofmark_suite::record::{MOST_BYTES, RecordError};
 
 use crate::exit::{Exit, Failed, standing};
 use crate::keep;

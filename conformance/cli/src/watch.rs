@@ -12,8 +12,8 @@ use ignore::WalkBuilder;
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::choice::this_program;
 use crate::exit::{Exit, Failed};
+use crate::program::this_program;
 
 /// How often files are looked at.
 const PAUSE: Duration = Duration::from_millis(200);

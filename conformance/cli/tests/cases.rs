@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
 
 use libtest_mimic::{Arguments, Trial};
-use proofmark_suite::case::{Case, CaseKind};
+use proofmark_judge::case::{Case, CaseKind};
 
 type Failures = LazyLock<
     BTreeMap<String, Option<String>>,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use cucumber::{World as _, WriterExt as _, writer};
 use libtest_mimic::{Arguments, Trial};
-use proofmark_suite::Suite;
-use proofmark_suite::case::CaseKind;
+use proofmark_judge::Suite;
+use proofmark_judge::case::CaseKind;
 use proofmark_suite::gherkin::Narrative;
 
 fn main() -> ExitCode {

@@ -25,28 +25,13 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use crate::context::{Context, Fakes};
+pub use crate::failure::Failure;
 use crate::message::{
     Call, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, RpcError, push_error,
     push_result,
 };
 use crate::outbox::{Outbox, Owed};
 use crate::{FrameError, LineReader, MAX_LINE, PROTOCOL, stdio};
-
-/// Why an operation gave no value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Failure {
-    /// The contract's own error, flat: `code`, `message`, `name` and the code's properties.
-    Contract(Map<String, Value>),
-    /// The adapter could not carry the call out. Never read as a legal rejection.
-    Adapter(RpcError),
-}
-
-impl Failure {
-    /// The adapter itself is at fault: a bad argument that no contract speaks of, a lost session.
-    pub fn broken(message: impl Into<String>) -> Self {
-        Self::Adapter(RpcError::new(RpcError::ADAPTER, message))
-    }
-}
 
 type Handling = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Handler<S> = Arc<dyn Fn(Context<S>, Value) -> Handling + Send + Sync>;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::adapter::Failure;
+use crate::failure::Failure;
 use crate::message::{Event, FakeCall, Id, Reply, push_notification, push_request};
 use crate::outbox::Outbox;
 

@@ -9,14 +9,23 @@
 //! - An unknown protocol version is refused; an unknown field is ignored.
 //! - Sessions share nothing but the process.
 
+#[cfg(feature = "adapter")]
 pub mod adapter;
+#[cfg(feature = "adapter")]
 mod context;
+#[cfg(feature = "adapter")]
+mod failure;
+#[cfg(feature = "adapter")]
 pub mod frame;
 pub mod message;
+#[cfg(feature = "adapter")]
 mod outbox;
+#[cfg(feature = "adapter")]
 mod stdio;
 
+#[cfg(feature = "adapter")]
 pub use adapter::{Adapter, Context, Failure, Fakes};
+#[cfg(feature = "adapter")]
 pub use frame::{FrameError, LineReader};
 pub use message::{
     Call, ClockScript, Close, Hello, HelloReply, Id, Incoming, MessageError, Open, Party,

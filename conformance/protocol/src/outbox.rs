@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, oneshot};
 
-use crate::adapter::Failure;
+use crate::failure::Failure;
 use crate::message::{Id, Reply, RpcError, push_error, push_result};
 
 /// Lines on their way out. Written in one piece whenever the pipe takes them, so that a burst of

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use proofmark_suite::Suite;
-use proofmark_suite::case::{Case, MAIN_PROCESS, MAIN_SESSION};
-use proofmark_suite::ledger::{Basis, Requirement};
-use proofmark_suite::verdict::Failure;
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Case, MAIN_PROCESS, MAIN_SESSION};
+use proofmark_judge::ledger::{Basis, Requirement};
+use proofmark_judge::verdict::Failure;
 use serde_json::Value;
 
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};

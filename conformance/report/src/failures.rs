@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use proofmark_suite::Suite;
-use proofmark_suite::verdict::{CaseResult, Failure, RunOutcome, Verdict};
+use proofmark_judge::Suite;
+use proofmark_judge::verdict::{CaseResult, Failure, RunOutcome, Verdict};
 
 use crate::failure::{self, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};

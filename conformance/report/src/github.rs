@@ -55,7 +55,7 @@ fn of_failures<'a>(
     counting: bool,
     is_file: &'a impl Fn(&Path) -> bool,
 ) -> impl Iterator<Item = Annotation> {
-    let mut groups: BTreeMap<&str, Vec<(&str, &proofmark_suite::verdict::Failure)>> =
+    let mut groups: BTreeMap<&str, Vec<(&str, &proofmark_judge::verdict::Failure)>> =
         BTreeMap::new();
     for (name, failure) in report.failures().filter(|(name, _)| report.counts(name) == counting) {
         let id = report.shown_by(name).next().map_or("", |requirement| &requirement.id);

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use proofmark_suite::Suite;
-use proofmark_suite::verdict::{ContractResult, RequirementResult, RunOutcome};
+use proofmark_judge::Suite;
+use proofmark_judge::verdict::{ContractResult, RequirementResult, RunOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::report::Report;

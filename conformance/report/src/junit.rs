@@ -6,7 +6,7 @@
 
 use std::io;
 
-use proofmark_suite::verdict::{CaseResult, Failure, Verdict};
+use proofmark_judge::verdict::{CaseResult, Failure, Verdict};
 use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite, XmlString};
 
 use crate::failure;

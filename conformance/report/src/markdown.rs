@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use proofmark_suite::verdict::RequirementVerdict;
+use proofmark_judge::verdict::RequirementVerdict;
 
 use crate::failure::{self, levelled};
 use crate::report::{Aim, Report, Standing};

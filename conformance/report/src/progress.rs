@@ -6,8 +6,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proofmark_suite::run::Event;
-use proofmark_suite::verdict::Verdict;
+use proofmark_judge::verdict::{CaseResult, Verdict};
 
 /// Whether a CI keeps the output as a log, even where it offers a terminal.
 pub fn in_ci() -> bool {
@@ -47,19 +46,17 @@ impl Progress {
         progress
     }
 
-    pub fn on_event(&mut self, event: &Event) {
-        if let Event::Case(result) = event {
-            self.done += 1;
-            self.failed += usize::from(matches!(result.verdict, Verdict::Failed { .. }));
-            match &self.bar {
-                Some(bar) => {
-                    bar.inc(1);
-                    if self.failed > 0 {
-                        bar.set_message(format!("({} failed)", self.failed));
-                    }
+    pub fn add(&mut self, result: &CaseResult) {
+        self.done += 1;
+        self.failed += usize::from(matches!(result.verdict, Verdict::Failed { .. }));
+        match &self.bar {
+            Some(bar) => {
+                bar.inc(1);
+                if self.failed > 0 {
+                    bar.set_message(format!("({} failed)", self.failed));
                 }
-                None => self.tell(),
             }
+            None => self.tell(),
         }
     }
 

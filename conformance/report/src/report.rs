@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use proofmark_suite::Suite;
-use proofmark_suite::ledger::Requirement;
-use proofmark_suite::verdict::{CaseResult, ContractResult, Failure, RunOutcome, Verdict};
+use proofmark_judge::Suite;
+use proofmark_judge::ledger::Requirement;
+use proofmark_judge::verdict::{CaseResult, ContractResult, Failure, RunOutcome, Verdict};
 
 use crate::failure::Rerun;
 use crate::text::counted;

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::Style;
-use proofmark_suite::Suite;
-use proofmark_suite::law::LawOptions;
-use proofmark_suite::verdict::{
+use proofmark_judge::Suite;
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::verdict::{
     ContractResult, RequirementResult, RequirementVerdict, RunOutcome, Verdict,
 };
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use proofmark_suite::verdict::{Failure, Verdict};
+use proofmark_judge::verdict::{Failure, Verdict};
 use serde_json::Value;
 
 use crate::failure;

@@ -3,9 +3,9 @@
 mod made_up;
 
 use made_up::{hostile, outcome, reported};
+use proofmark_judge::verdict::{NotExercised, RunOutcome, Verdict};
 use proofmark_report::text::visible;
 use proofmark_report::{Aim, Report, github, html, junit, markdown, tap};
-use proofmark_suite::verdict::{NotExercised, RunOutcome, Verdict};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use rstest::rstest;
 use serde_json::Value;
@@ -261,8 +261,7 @@ fn annotations_are_commands_of_ours_alone() {
 #[test]
 fn annotations_are_capped_and_the_rest_is_counted() {
     let mut many = outcome();
-    many.faults =
-        (0..25).map(|count| proofmark_suite::subject::Fault::LeftProcesses { count }).collect();
+    many.faults = (0..25).map(|count| proofmark_judge::Fault::LeftProcesses { count }).collect();
     let told = reported(&many, Aim::Run, |report| {
         let mut out = Vec::new();
         github::annotate(&mut out, report, |_| false).expect("memory");

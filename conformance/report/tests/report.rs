@@ -5,11 +5,11 @@ mod made_up;
 use std::time::Duration;
 
 use made_up::{outcome, rerun, suite};
+use proofmark_judge::Location;
+use proofmark_judge::matcher::Difference;
+use proofmark_judge::verdict::{CallSeen, CaseResult, Failure, RunOutcome, Verdict};
 use proofmark_report::failure::Rerun;
 use proofmark_report::{failures, json, summary};
-use proofmark_suite::Location;
-use proofmark_suite::matcher::Difference;
-use proofmark_suite::verdict::{CallSeen, CaseResult, Failure, RunOutcome, Verdict};
 use serde_json::{Value, json};
 
 /// What stands there without colour; lines end where they end.

@@ -5,8 +5,8 @@ mod made_up;
 use std::time::Duration;
 
 use made_up::{hostile, outcome, suite};
+use proofmark_judge::verdict::{NotExercised, RunOutcome, Verdict};
 use proofmark_report::json;
-use proofmark_suite::verdict::{NotExercised, RunOutcome, Verdict};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -18,9 +18,9 @@ use std::fmt;
 use std::io;
 
 use proofmark_fakes::host::FakeKind;
-use proofmark_suite::doctor::Probe;
+use proofmark_judge::law::Law;
+use proofmark_suite::Probe;
 use proofmark_suite::gherkin::vocabulary::VocabularyStep;
-use proofmark_suite::law::Law;
 
 pub use adversary::{Adversary, Among, Claims, Kind};
 pub use fuzz::FuzzTarget;

@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proofmark_adversaries::Among;
-use proofmark_suite::Suite;
-use proofmark_suite::case::Case;
-use proofmark_suite::law::LawOptions;
+use proofmark_judge::Suite;
+use proofmark_judge::case::Case;
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::select::Shard;
+use proofmark_judge::verdict::RunOutcome;
 use proofmark_suite::run::{Cancel, RunOptions, run};
-use proofmark_suite::select::Shard;
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::RunOutcome;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 
 use proofmark_adversaries::{Adversary, Claims};
-use proofmark_suite::law::LawOptions;
+use proofmark_judge::law::LawOptions;
 use proofmark_suite::run::{Cancel, RunError, RunOptions};
 use proofmark_suite::subject::SubjectCommand;
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proofmark_adversaries::{Adversary, Claims};
-use proofmark_suite::Suite;
-use proofmark_suite::case::Case;
-use proofmark_suite::ledger::Level;
+use proofmark_judge::Suite;
+use proofmark_judge::case::Case;
+use proofmark_judge::ledger::Level;
+use proofmark_judge::verdict::{RequirementVerdict, RunOutcome, Verdict};
 use proofmark_suite::run::{RunOptions, run};
 use proofmark_suite::subject::Patience;
-use proofmark_suite::verdict::{RequirementVerdict, RunOutcome, Verdict};
 use serde::Serialize;
 
 use crate::{Options, SelftestError, pool};

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proofmark_adversaries::Adversary;
-use proofmark_suite::Suite;
-use proofmark_suite::case::Case;
-use proofmark_suite::record::parted;
+use proofmark_judge::Suite;
+use proofmark_judge::case::Case;
+use proofmark_judge::record::parted;
+use proofmark_judge::verdict::{CaseResult, RequirementVerdict, RunOutcome, Verdict};
 use proofmark_suite::run::{RunOptions, run};
-use proofmark_suite::verdict::{CaseResult, RequirementVerdict, RunOutcome, Verdict};
 use serde::Serialize;
 
 use crate::sample::sample;
@@ -186,7 +186,7 @@ fn certified_all_the_same(
     adversary: &Adversary,
     outcome: &RunOutcome,
 ) -> Vec<String> {
-    let broken = |one: &proofmark_suite::verdict::RequirementResult<'_>| {
+    let broken = |one: &proofmark_judge::verdict::RequirementResult<'_>| {
         one.requirement.decides() && matches!(one.verdict, RequirementVerdict::Broken { .. })
     };
     let judged = outcome.judge(suite);

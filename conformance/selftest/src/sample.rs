@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_suite::case::Case;
+use proofmark_judge::case::Case;
 
 /// For every requirement one of the cases that show it, in the order of `cases`. Another `seed` picks other cases, so
 /// many samples together come to nearly all. The choice depends on names alone: the same in every run.

@@ -3,7 +3,7 @@
 use proofmark_fakes::host::FakeKind;
 
 use crate::gherkin::vocabulary::VocabularyStep;
-use crate::law::Law;
+use proofmark_judge::law::Law;
 
 /// Laws, fakes, and steps beyond the general ones.
 #[derive(Debug, Clone, Default)]

@@ -4,11 +4,12 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use proofmark_judge::Suite;
 use proofmark_room::bench::{ratio, tell, timed};
 use proofmark_room::{Session, Subject};
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::{Extensions, Suite, SuiteFiles};
+use proofmark_suite::{Extensions, SuiteFiles};
 use serde_json::{Value, json};
 
 const CALLS: usize = 20_000;
@@ -77,7 +78,7 @@ fn suite(cases: usize, calls: usize) -> Result<Suite, String> {
         ("fixtures/speed/requirements.toml".to_owned(), ledger.to_owned()),
         ("fixtures/speed/speed.json".to_owned(), fixture.to_string()),
     ];
-    Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
+    proofmark_suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
         .map_err(|problems| format!("{problems:?}"))
 }
 

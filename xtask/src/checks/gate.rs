@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use proofmark_certificate::dsse::Envelope;
 use proofmark_certificate::statement::{Statement, Terms};
-use proofmark_suite::Suite;
-use proofmark_suite::case::{Action, Case, Outcome, Step};
-use proofmark_suite::judge::judge;
-use proofmark_suite::known::KnownFailures;
-use proofmark_suite::record::Record;
-use proofmark_suite::transcript::{Answered, Seen, Transcript};
-use proofmark_suite::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Action, Case, Outcome, Step};
+use proofmark_judge::judge::judge;
+use proofmark_judge::known::KnownFailures;
+use proofmark_judge::record::Record;
+use proofmark_judge::transcript::{Answered, Seen, Transcript};
+use proofmark_judge::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 use serde_json::json;
 
 static SUITE: LazyLock<Suite> = LazyLock::new(|| {

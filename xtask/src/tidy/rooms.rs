@@ -13,6 +13,8 @@ const HARNESS: &[&str] = &[
     "conformance/adversaries/",
     "conformance/certificate/",
     "conformance/cli/",
+    "conformance/doctor/",
+    "conformance/judge/",
     "conformance/protocol/",
     "conformance/report/",
     "conformance/room/",

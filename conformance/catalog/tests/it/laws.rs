@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_suite::case::{Case, CaseKind};
-use proofmark_suite::law::{Law, LawOptions};
-use proofmark_suite::{Suite, SuiteFiles};
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::law::{Law, LawOptions};
+use proofmark_suite::SuiteFiles;
 use serde_json::{Value, json};
 
 fn laws(suite: &Suite) -> Vec<&'static Law> {

@@ -1,9 +1,9 @@
 //! From what was seen of a step to what a fixture would have to say.
 
-use proofmark_suite::case::{Action, CallStep, Case, FileExpected, Step};
-use proofmark_suite::judge::Judge;
-use proofmark_suite::matcher::Pattern;
-use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Step};
+use proofmark_judge::judge::Judge;
+use proofmark_judge::matcher::Pattern;
+use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 use serde_json::{Map, Value, json};
 
 /// A member of a step, and the value that it must have.
@@ -95,7 +95,7 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
     let mut found = Vec::new();
     let unstreamed = CallStep { streams: Pattern::empty_list(), hides: Vec::new(), ..call.clone() };
     if differs(unstreamed, Answered { events: Vec::new(), ..answer.clone() }) {
-        let ask = |ask: &proofmark_suite::Ask| {
+        let ask = |ask: &proofmark_judge::Ask| {
             let args = literal(ask.args.clone());
             json!({ "fake": ask.fake, "method": ask.method, "args": args })
         };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use proofmark_suite::case::Case;
+use proofmark_judge::case::Case;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use proofmark_certificate::dsse::{Envelope, EnvelopeError};
 use proofmark_certificate::statement::Statement;
-use proofmark_suite::Suite;
-use proofmark_suite::ledger::Contract;
-use proofmark_suite::sections::{Sections, citations, pins_of, plain};
+use proofmark_judge::Suite;
+use proofmark_judge::ledger::Contract;
+use proofmark_judge::sections::{Sections, citations, pins_of, plain};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table, value};
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
 
-use proofmark_suite::Suite;
-use proofmark_suite::case::Case;
+use proofmark_judge::Suite;
+use proofmark_judge::case::Case;
+use proofmark_judge::verdict::Verdict;
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::Verdict;
 
 pub(crate) const PROOFMARK: &str = env!("CARGO_BIN_EXE_proofmark");
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::common::{PROOFMARK, embedded_suite, reference};
-use proofmark_suite::Suite;
-use proofmark_suite::case::Case;
-use proofmark_suite::law::LawOptions;
-use proofmark_suite::record::{MergeError, Record, RecordError, parted};
+use proofmark_judge::Suite;
+use proofmark_judge::case::Case;
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::record::{MergeError, Record, RecordError, parted};
+use proofmark_judge::select::{Selection, Shard};
+use proofmark_judge::verdict::{RunOutcome, Verdict};
 use proofmark_suite::run::{Cancel, RunOptions, run};
-use proofmark_suite::select::{Selection, Shard};
 use proofmark_suite::subject::{Patience, SubjectCommand};
-use proofmark_suite::verdict::{RunOutcome, Verdict};
 use rstest::rstest;
 
 fn options() -> RunOptions {
@@ -172,8 +172,8 @@ fn what_does_not_fit_the_suite_is_refused() {
     let seen = other.cases[0].seen.clone();
     other.cases[1].seen = seen;
     let (mut more, index) = (other.cases[0].clone(), 0);
-    if let proofmark_suite::record::CaseSeen::Played(transcript) = &mut more.seen {
-        let surplus = vec![proofmark_suite::transcript::Seen::Nothing; 50];
+    if let proofmark_judge::record::CaseSeen::Played(transcript) = &mut more.seen {
+        let surplus = vec![proofmark_judge::transcript::Seen::Nothing; 50];
         transcript.steps.extend(surplus);
     }
     other.cases[index] = more;

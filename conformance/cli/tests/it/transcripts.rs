@@ -1,11 +1,11 @@
 //! A verdict is a function of the case and of what was seen of it.
 
 use crate::common::{PROOFMARK, embedded_suite};
-use proofmark_suite::case::{Case, CaseKind};
-use proofmark_suite::judge::judge;
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::judge::judge;
+use proofmark_judge::verdict::Verdict;
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::verdict::Verdict;
 use rstest::rstest;
 
 /// Judged again without the subject, every case comes out as it did with it: passes, differences in

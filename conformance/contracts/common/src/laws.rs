@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use proofmark_suite::law::Law;
-use proofmark_suite::law::values::text;
+use proofmark_judge::law::Law;
+use proofmark_judge::law::values::text;
 
 const TOOL: &str = "mcp.tool";
 

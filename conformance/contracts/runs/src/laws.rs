@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 
-use proofmark_suite::law::Law;
+use proofmark_judge::law::Law;
 
 /// The hook of those who ask a provider for turns.
 const PROVIDER: &str = "runs.provider";

@@ -3,7 +3,7 @@
 use cucumber::{gherkin, given, then, when};
 use serde_json::{Value, json};
 
-use proofmark_suite::case::{Action, MAIN_PROCESS};
+use proofmark_judge::case::{Action, MAIN_PROCESS};
 use proofmark_suite::gherkin::Narrative;
 use proofmark_suite::gherkin::vocabulary::VocabularyStep;
 

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Map, Value, json};
 
-use proofmark_suite::law::Law;
-use proofmark_suite::law::values::{canonical, key, literal, sha256, shuffled, text, value};
+use proofmark_judge::law::Law;
+use proofmark_judge::law::values::{canonical, key, literal, sha256, shuffled, text, value};
 
 const APPEND: &str = "chronicle.appendEvent";
 const READ: &str = "chronicle.readChronicle";

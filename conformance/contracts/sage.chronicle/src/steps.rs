@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cucumber::{gherkin, given, then, when};
 use serde_json::{Map, Value, json};
 
-use proofmark_suite::case::Action;
+use proofmark_judge::case::Action;
 use proofmark_suite::gherkin::vocabulary::VocabularyStep;
 use proofmark_suite::gherkin::{Narrative, calling};
 

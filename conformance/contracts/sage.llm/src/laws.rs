@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use proofmark_suite::law::Law;
-use proofmark_suite::law::values::{literal, text, value};
+use proofmark_judge::law::Law;
+use proofmark_judge::law::values::{literal, text, value};
 
 const SET: &str = "llm.setProvider";
 const CHAT: &str = "llm.createChatStream";

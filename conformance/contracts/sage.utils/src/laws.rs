@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use serde_json::{Value, json};
 
-use proofmark_suite::law::Law;
-use proofmark_suite::law::values::{
+use proofmark_judge::law::Law;
+use proofmark_judge::law::values::{
     canonical, literal, nested, number, sha256, shuffled, text, text_of, value,
 };
 

@@ -8,7 +8,7 @@ mod saboteurs;
 
 use proofmark_fakes_sage::SECRETS;
 use proofmark_room::Room;
-use proofmark_suite::doctor::{Does, Probe};
+use proofmark_suite::{Does, Probe};
 
 pub(crate) const CONTRACT: &str = "sage.utils";
 

@@ -1,8 +1,8 @@
 //! Each failure with all that is needed to understand it, and no more than a page can bear.
 
 use maud::{Markup, html};
-use proofmark_suite::matcher::Difference;
-use proofmark_suite::verdict::{CallSeen, Failure};
+use proofmark_judge::matcher::Difference;
+use proofmark_judge::verdict::{CallSeen, Failure};
 use serde_json::Value;
 
 use crate::failure::levelled;
@@ -97,7 +97,7 @@ fn called(call: &CallSeen) -> Markup {
 }
 
 fn place(call: &CallSeen) -> Markup {
-    use proofmark_suite::case::{MAIN_PROCESS, MAIN_SESSION};
+    use proofmark_judge::case::{MAIN_PROCESS, MAIN_SESSION};
     html! {
         @if call.process != MAIN_PROCESS { " " span.quiet { "process " (visible_line(&call.process)) } }
         @if call.session != MAIN_SESSION { " " span.quiet { "session " (visible_line(&call.session)) } }

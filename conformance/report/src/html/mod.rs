@@ -9,7 +9,7 @@ mod requirements;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use proofmark_suite::law::LawOptions;
+use proofmark_judge::law::LawOptions;
 use sha2::{Digest as _, Sha256};
 
 use crate::report::{Aim, Report, Standing};

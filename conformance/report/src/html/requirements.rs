@@ -1,7 +1,7 @@
 //! A contract, promise by promise, with the cases that show each.
 
 use maud::{Markup, html};
-use proofmark_suite::verdict::{ContractResult, RequirementResult, RequirementVerdict, Verdict};
+use proofmark_judge::verdict::{ContractResult, RequirementResult, RequirementVerdict, Verdict};
 
 use super::badge;
 use crate::failure::levelled;

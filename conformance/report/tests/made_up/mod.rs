@@ -4,15 +4,16 @@
 
 use std::time::Duration;
 
+use proofmark_judge::Fault;
+use proofmark_judge::matcher::Pattern;
+use proofmark_judge::verdict::{
+    CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
+};
+use proofmark_judge::{Ask, Suite};
 use proofmark_protocol::HelloReply;
 use proofmark_report::failure::Rerun;
 use proofmark_report::{Aim, Report};
-use proofmark_suite::matcher::Pattern;
-use proofmark_suite::subject::Fault;
-use proofmark_suite::verdict::{
-    CallSeen, CaseResult, Exchange, Failure, NotExercised, RunOutcome, Verdict,
-};
-use proofmark_suite::{Ask, Extensions, Suite, SuiteFiles};
+use proofmark_suite::{Extensions, SuiteFiles};
 use serde_json::{Map, Value, json};
 
 /// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
@@ -67,7 +68,8 @@ pub(crate) fn suite() -> Suite {
         ledger("other", "OTHER", &[requirement("OTHER-001", must)]),
         fixture("other", json!([case("other", "first", "OTHER-001")])),
     ];
-    Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default()).expect("the suite is sound")
+    proofmark_suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
+        .expect("the suite is sound")
 }
 
 /// The subject said "hello wurld" where "hello world" was expected, after a good call.

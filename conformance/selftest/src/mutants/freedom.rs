@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_suite::Ask;
-use proofmark_suite::case::{Action, CallStep, FileExpected, Outcome, Step};
-use proofmark_suite::matcher::{Pattern, changes};
-use proofmark_suite::outcome::{asked, joined};
-use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use proofmark_judge::Ask;
+use proofmark_judge::case::{Action, CallStep, FileExpected, Outcome, Step};
+use proofmark_judge::matcher::{Pattern, changes};
+use proofmark_judge::outcome::{asked, joined};
+use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 use serde_json::Value;
 
 /// The word in the case that leaves the change from `seen` to `other` free; none if nothing does.

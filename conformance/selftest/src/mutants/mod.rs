@@ -10,14 +10,14 @@ mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofmark_suite::Suite;
-use proofmark_suite::case::{Case, CaseKind};
-use proofmark_suite::judge::Judge;
-use proofmark_suite::law::LawOptions;
+use proofmark_judge::Suite;
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::judge::Judge;
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::transcript::Transcript;
+use proofmark_judge::verdict::Verdict;
 use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
-use proofmark_suite::transcript::Transcript;
-use proofmark_suite::verdict::Verdict;
 use serde::Serialize;
 
 use self::freedom::freedom;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_suite::Ask;
-use proofmark_suite::case::{Action, CallStep, Step};
-use proofmark_suite::matcher::Segment;
-use proofmark_suite::transcript::{Answered, FileSeen, Seen};
+use proofmark_judge::Ask;
+use proofmark_judge::case::{Action, CallStep, Step};
+use proofmark_judge::matcher::Segment;
+use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 use serde_json::{Map, Value, json};
 
 use super::value::{changed, sampled};

@@ -1,6 +1,6 @@
 //! One change to one JSON value.
 
-use proofmark_suite::matcher::Segment;
+use proofmark_judge::matcher::Segment;
 use serde_json::{Map, Number, Value, json};
 
 /// A value with one thing changed.

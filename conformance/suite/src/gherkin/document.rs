@@ -2,7 +2,7 @@
 
 use cucumber::gherkin::StepType;
 
-use crate::problem::Place;
+use proofmark_judge::problem::Place;
 
 /// A scenario, or one row of an outline.
 #[derive(Debug, Clone)]

@@ -4,10 +4,10 @@ use cucumber::{gherkin, given, then, when};
 use serde_json::{Map, Value, json};
 
 use super::narrative::{Narrative, calling};
-use crate::case::{Action, FileExpected, FileGiven};
-use crate::load::expand::expand;
-use crate::load::strict;
-use crate::matcher::Pattern;
+use proofmark_judge::case::{Action, FileExpected, FileGiven};
+use proofmark_judge::fixture::expand::expand;
+use proofmark_judge::fixture::strict;
+use proofmark_judge::matcher::Pattern;
 
 #[given(expr = "the clock starts at {string} and steps {int} ms")]
 fn clock_given(world: &mut Narrative, start: String, pace: String) {

@@ -2,7 +2,7 @@
 
 use super::document::Tag;
 use super::parse::Wrong;
-use crate::problem::Place;
+use proofmark_judge::problem::Place;
 
 /// A line without its line end.
 #[derive(Debug)]

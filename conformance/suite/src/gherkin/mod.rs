@@ -23,11 +23,11 @@ use cucumber::World as _;
 use cucumber::gherkin::{self, StepType};
 use futures::FutureExt as _;
 
-use crate::case::{Case, CaseKind, Origin};
-use crate::problem::{Location, Problem};
 use document::{Remark, Step, Told};
 use languages::Keywords;
 pub use narrative::{Narrative, calling};
+use proofmark_judge::case::{Case, CaseKind, Origin};
+use proofmark_judge::problem::{Location, Problem};
 use vocabulary::Vocabulary;
 
 type Steps = cucumber::step::Collection<Narrative>;

@@ -7,12 +7,12 @@ use cucumber::gherkin;
 use serde_json::{Map, Value, json};
 
 use super::document;
-use crate::case::{Action, CallStep, FileExpected, FileGiven, Given, Outcome, Step};
-use crate::load::expand::{MOST, expand};
-use crate::load::fixture::{fails, stream};
-use crate::load::strict;
-use crate::matcher::Pattern;
-use crate::problem::{Lines, Location, Place, Problem, offset};
+use proofmark_judge::case::{Action, CallStep, FileExpected, FileGiven, Given, Outcome, Step};
+use proofmark_judge::fixture::expand::{MOST, expand};
+use proofmark_judge::fixture::strict;
+use proofmark_judge::fixture::{fails, stream};
+use proofmark_judge::matcher::Pattern;
+use proofmark_judge::problem::{Lines, Location, Place, Problem, offset};
 
 /// What the steps of a scenario have said so far.
 #[derive(Debug, Default, cucumber::World)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::document::{Step, Tag, Told};
 use super::languages::Keywords;
 use super::parse::Wrong;
-use crate::problem::{Place, did_you_mean};
+use proofmark_judge::problem::{Place, did_you_mean};
 
 /// A scenario as it is written, with or without examples.
 pub(super) struct Outline {

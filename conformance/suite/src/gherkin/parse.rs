@@ -12,7 +12,7 @@ use super::document::{DocString, Remark, Step, Tag, Told};
 use super::languages::Keywords;
 use super::lines::{Line, cells, doc_string, tags};
 use super::outline::{Examples, Outline};
-use crate::problem::Place;
+use proofmark_judge::problem::Place;
 
 /// A place and what is wrong there.
 pub(super) type Wrong = (Place, String);

@@ -1,7 +1,7 @@
 //! The steps that an author can write, each with an example and what it does. A test reads every example back.
 
 use super::wording::shape;
-use crate::problem::distance;
+use proofmark_judge::problem::distance;
 
 /// One step of the vocabulary.
 #[derive(Debug)]

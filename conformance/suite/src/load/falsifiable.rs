@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::case::{Action, CallStep, Case, FileExpected, Outcome, Step};
-use crate::judge::Judge;
-use crate::transcript::{Answered, FileSeen, Seen};
+use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Outcome, Step};
+use proofmark_judge::judge::Judge;
+use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 
 /// Whether some answer of the kind that the case expects, some file or some missing call of a fake fails it.
 ///

@@ -8,11 +8,11 @@ use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::host::{FakeKind, Host};
 
 use super::falsifiable::can_fail;
-use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
-use crate::ledger::{Contract, Requirement};
-use crate::problem::{NO_CASE, Problem, did_you_mean};
-use crate::saved::{name_of, no_reference, references};
-use crate::wire;
+use proofmark_judge::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
+use proofmark_judge::ledger::{Contract, Requirement};
+use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
+use proofmark_judge::saved::{name_of, no_reference, references};
+use proofmark_judge::wire;
 
 /// A case needs the hooks whose operations it calls.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -278,7 +278,8 @@ impl CaseLint<'_> {
             let mut wanted = Vec::new();
             references(&call.args, &mut wanted);
             // With references in it, only the run can tell.
-            if let (true, Err(told)) = (wanted.is_empty(), wire::check(&call.operation, &call.args))
+            if let (true, Err(told)) =
+                (wanted.is_empty(), wire::arguments::check(&call.operation, &call.args))
             {
                 self.wrong_step(step, format!("`{}` cannot be called so: {told}", call.operation));
             }

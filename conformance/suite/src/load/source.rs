@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::walk::Walk;
-use crate::problem::Problem;
+use proofmark_judge::problem::Problem;
 
 /// The text files of a suite, by path from its top (`fixtures/…`, `features/…`), in path order.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::source::SuiteFiles;
-use crate::problem::{Lines, Problem, distance};
+use proofmark_judge::problem::{Lines, Problem, distance};
 
 pub(super) struct Walk {
     top: PathBuf,

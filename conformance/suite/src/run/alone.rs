@@ -4,15 +4,15 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use super::execute::{Faulted, Played};
 use super::law::try_law;
+use super::play::{Faulted, Played};
 use super::runner::Event;
 use super::worker::{Worker, not_exercised};
-use crate::case::{Case, CaseKind};
-use crate::law::Law;
-use crate::subject::Fault;
 use crate::subject::connection::Connection;
-use crate::verdict::Verdict;
+use proofmark_judge::Fault;
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::law::Law;
+use proofmark_judge::verdict::Verdict;
 
 /// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
 /// One answer is enough to try every case to the end: giving up must not depend on their order.

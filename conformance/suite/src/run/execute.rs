@@ -1,4 +1,4 @@
-//! One case on one subject: open, act, look, close. What was seen is judged elsewhere.
+//! One case on one subject: open, act, look, close. What is seen is judged elsewhere (`super::play`).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,17 +11,17 @@ use proofmark_fakes::workspace::{TempWorkspace, WorkspaceError};
 use proofmark_protocol::{Close, Open, RpcError};
 use serde_json::{Value, json};
 
+use proofmark_judge::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
+use proofmark_judge::ledger::Contract;
+use proofmark_judge::transcript::{Answered, Ending, FileSeen, Seen};
+use proofmark_judge::wire::{NO_WIRE, ODD, Wire};
+use proofmark_judge::{Ask, Fault};
+
 use super::masks::Masks;
-use crate::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
-use crate::files;
-use crate::judge::{Judge, broken_fakes, refused_open};
-use crate::ledger::Contract;
-use crate::subject::Fault;
+use super::workspace;
 use crate::subject::connection::Connection;
-use crate::subject::host::{Ask, SessionHost};
-use crate::transcript::{Answered, Ending, FileSeen, Seen, Stopped, Transcript, When};
-use crate::verdict::{Failure, NotExercised, Verdict};
-use crate::wire::{Link, NO_WIRE, ODD, Offer, Wire};
+use crate::subject::host::SessionHost;
+use crate::wire::{Link, Offer};
 
 /// Where a case gets a process from, and gives it back to.
 pub(super) trait Processes {
@@ -32,31 +32,6 @@ pub(super) trait Processes {
     fn give_back(&self, spare: Rc<Connection>);
     /// A call was answered, in whatever way.
     fn note_answer(&self);
-}
-
-/// A process faulted while a case was under way, for which the case may or may not be to blame.
-pub(super) struct Faulted {
-    pub(super) fault: Fault,
-    /// The failure that it is if the case is to blame.
-    pub(super) failure: Box<Failure>,
-    /// What was seen until then.
-    pub(super) transcript: Box<Transcript>,
-    /// The process that faulted; none if it could not be started.
-    pub(super) connection: Option<Rc<Connection>>,
-}
-
-/// A case that was played to its end.
-pub(super) struct Played {
-    pub(super) verdict: Verdict,
-    /// Empty unless it was to be kept.
-    pub(super) transcript: Transcript,
-}
-
-impl Played {
-    /// Decided without a look at the subject.
-    pub(super) fn without(verdict: Verdict) -> Self {
-        Self { verdict, transcript: Transcript::default() }
-    }
 }
 
 /// What a case is played with.
@@ -72,95 +47,14 @@ pub(super) struct Setting<'a> {
     pub(super) record: bool,
 }
 
-/// Runs a case.
-pub(super) async fn execute<P: Processes>(
-    case: &Case,
-    processes: &P,
-    setting: Setting<'_>,
-) -> Result<Played, Faulted> {
-    let workspace = match setting.contract.workspace.then(|| prepare(case, setting)).transpose() {
-        Ok(workspace) => workspace,
-        Err(fault) => return Ok(no_workspace(&fault)),
-    };
-    let root = workspace.as_ref().map(TempWorkspace::root);
-    let masks = Masks::new(case, setting, root);
-    let mut stage = Stage {
-        case,
-        processes,
-        workspace,
-        session: format!("s{}", setting.number),
-        crew: BTreeMap::new(),
-        seats: BTreeMap::new(),
-        links: BTreeMap::new(),
-        wire: setting.contract.wire,
-        fakes: setting.fakes,
-        masks,
-        stray: Vec::new(),
-        judge: Judge::new(case),
-    };
-    let mut transcript = Transcript::default();
-    let mut failed = None;
-    for step in &case.steps {
-        let judged = match stage.step(step).await {
-            Ok(seen) => {
-                let judged = stage.judge.step(step, &seen);
-                if setting.record {
-                    transcript.steps.push(seen);
-                }
-                judged
-            }
-            Err(Stop::Failure(failure)) => Err(failure),
-            Err(Stop::Refused(error)) => {
-                let failure = refused_open(case, &error);
-                transcript.stopped = Some(Stopped::Refused(error));
-                Err(failure)
-            }
-            Err(Stop::Fakes(message)) => {
-                let failure = broken_fakes(case, message.clone());
-                transcript.stopped = Some(Stopped::Fakes(message));
-                Err(failure)
-            }
-            Err(Stop::Fault(fault)) => return Err(stage.faulted(fault, Some(step), transcript)),
-            Err(Stop::NoWorkspace(fault)) => return Ok(no_workspace(&fault)),
-        };
-        if let Err(failure) = judged {
-            failed = Some((failure, stage.process_of(step)));
-            break;
-        }
-    }
-    let end = match stage.close().await {
-        Ok(end) => end,
-        Err(fault) => return Err(stage.faulted(fault, None, transcript)),
-    };
-    let ended = stage.judge.end(&end);
-    transcript.end = end;
-    let failed = failed.or(ended.err().map(|failure| (failure, None)));
-    let verdict = match failed {
-        Some((failure, process)) => {
-            let mut failure = stage.judge.explained(failure);
-            failure.stderr = process.map(|process| process.stderr()).unwrap_or_default();
-            Verdict::Failed { failure }
-        }
-        None => Verdict::Passed,
-    };
-    Ok(Played { verdict, transcript })
-}
-
-/// The harness's own trouble, for which no subject is to blame.
-fn no_workspace(error: &WorkspaceError) -> Played {
-    let reason = NotExercised::NoWorkspace(error.to_string());
-    Played::without(Verdict::NotExercised { reason })
-}
-
 fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, WorkspaceError> {
     let workspace = TempWorkspace::new_in(setting.scratch, &format!("{}-", setting.number))?;
-    files::write(&workspace, &case.given.files)?;
+    workspace::write(&workspace, &case.given.files)?;
     Ok(workspace)
 }
 
-/// Why a case ends early.
-enum Stop {
-    Failure(Box<Failure>),
+/// Why a step has nothing to show.
+pub(super) enum Stop {
     /// The adapter refused `open`.
     Refused(RpcError),
     /// The case's fakes cannot be made from their scripts.
@@ -170,10 +64,13 @@ enum Stop {
     NoWorkspace(WorkspaceError),
 }
 
-impl From<Box<Failure>> for Stop {
-    fn from(failure: Box<Failure>) -> Self {
-        Self::Failure(failure)
-    }
+/// What is known when a process faults.
+pub(super) struct Interrupted {
+    pub(super) fault: Fault,
+    /// Calls of fakes that no answer came after.
+    pub(super) asks: Vec<Ask>,
+    /// The process that faulted; none if it could not be started.
+    pub(super) connection: Option<Rc<Connection>>,
 }
 
 impl From<Fault> for Stop {
@@ -189,36 +86,64 @@ struct Member {
 }
 
 /// A process and a session in it.
-type Place<'a> = (&'a str, &'a str);
+type Seat<'a> = (&'a str, &'a str);
 
-struct Stage<'a, P> {
+/// The processes, sessions and files of one case.
+pub(super) struct Stage<'a, P> {
     case: &'a Case,
     processes: &'a P,
     workspace: Option<TempWorkspace>,
     session: String,
     crew: BTreeMap<&'a str, Member>,
-    seats: BTreeMap<Place<'a>, Rc<SessionHost>>,
+    seats: BTreeMap<Seat<'a>, Rc<SessionHost>>,
     /// Ways to the servers of sessions, where the contract has a wire of its own.
-    links: BTreeMap<Place<'a>, Rc<Link>>,
+    links: BTreeMap<Seat<'a>, Rc<Link>>,
     wire: Option<Wire>,
     fakes: &'a [&'static FakeKind],
     masks: Masks,
     /// Calls of fakes that belong to no single call.
     stray: Vec<Ask>,
-    judge: Judge<'a>,
 }
 
-fn place(call: &CallStep) -> Place<'_> {
+fn place(call: &CallStep) -> Seat<'_> {
     (&call.process, &call.session)
 }
 
 impl<'a, P: Processes> Stage<'a, P> {
-    async fn step(&mut self, step: &'a Step) -> Result<Seen, Stop> {
+    pub(super) fn new(
+        case: &'a Case,
+        processes: &'a P,
+        setting: Setting<'a>,
+    ) -> Result<Self, WorkspaceError> {
+        let workspace = setting.contract.workspace.then(|| prepare(case, setting)).transpose()?;
+        let masks = Masks::new(case, setting, workspace.as_ref().map(TempWorkspace::root));
+        Ok(Self {
+            case,
+            processes,
+            workspace,
+            session: format!("s{}", setting.number),
+            crew: BTreeMap::new(),
+            seats: BTreeMap::new(),
+            links: BTreeMap::new(),
+            wire: setting.contract.wire,
+            fakes: setting.fakes,
+            masks,
+            stray: Vec::new(),
+        })
+    }
+
+    /// Takes one step. `args` are the arguments of its calls, with earlier answers in place.
+    pub(super) async fn step(
+        &mut self,
+        step: &'a Step,
+        args: Vec<Cow<'_, Value>>,
+    ) -> Result<Seen, Stop> {
+        let mut args = args.into_iter();
         match &step.action {
             Action::Call(call) => {
                 self.seat(place(call)).await?;
                 self.note_stray(place(call));
-                let mut answer = self.send(step, call).await?;
+                let mut answer = self.send(call, args.next().unwrap_or_default()).await?;
                 self.masks.hide_answer(&mut answer);
                 if call.asks.is_some() {
                     answer.asks = self.take_asks(place(call), answer.events.len());
@@ -229,7 +154,8 @@ impl<'a, P: Processes> Stage<'a, P> {
                 for call in calls {
                     self.seat(place(call)).await?;
                 }
-                let answers = join_all(calls.iter().map(|call| self.send(step, call))).await;
+                let sent = calls.iter().zip(args).map(|(call, args)| self.send(call, args));
+                let answers = join_all(sent).await;
                 for call in calls {
                     self.note_stray(place(call));
                 }
@@ -240,7 +166,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             }
             Action::Kill { process } => {
                 self.seat((process, MAIN_SESSION)).await?;
-                let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
+                let places: Vec<Seat<'_>> = self.seats.keys().copied().collect();
                 for place in places.into_iter().filter(|(of, _)| of == process) {
                     self.note_stray(place);
                 }
@@ -258,13 +184,13 @@ impl<'a, P: Processes> Stage<'a, P> {
             }
             Action::Write(given) => {
                 if let Some(workspace) = &self.workspace {
-                    files::write(workspace, given).map_err(Stop::NoWorkspace)?;
+                    workspace::write(workspace, given).map_err(Stop::NoWorkspace)?;
                 }
                 Ok(Seen::Nothing)
             }
             Action::Leaves(expected) => Ok(Seen::Files(match &self.workspace {
                 Some(workspace) => {
-                    let mut found = files::look(workspace, expected);
+                    let mut found = workspace::look(workspace, expected);
                     for file in found.values_mut() {
                         if let FileSeen::Text(told) | FileSeen::Other(told) = file {
                             self.masks.hide_text(told);
@@ -278,7 +204,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// Makes sure that there is such a session.
-    async fn seat(&mut self, place: Place<'a>) -> Result<(), Stop> {
+    async fn seat(&mut self, place: Seat<'a>) -> Result<(), Stop> {
         if self.seats.contains_key(&place) {
             return Ok(());
         }
@@ -313,7 +239,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// Makes the way to a session's server, if its contract has one.
     async fn link(
         &mut self,
-        place: Place<'a>,
+        place: Seat<'a>,
         adapter: &Connection,
         answer: &Value,
     ) -> Result<(), Stop> {
@@ -342,15 +268,14 @@ impl<'a, P: Processes> Stage<'a, P> {
         Ok(connection)
     }
 
-    fn session_at(&self, (_, session): Place<'_>) -> String {
+    fn session_at(&self, (_, session): Seat<'_>) -> String {
         match session {
             MAIN_SESSION => self.session.clone(),
             other => format!("{}-{other}", self.session),
         }
     }
 
-    async fn send(&self, step: &Step, call: &'a CallStep) -> Result<Answered, Stop> {
-        let mut args = self.judge.args(step, call)?;
+    async fn send(&self, call: &'a CallStep, mut args: Cow<'_, Value>) -> Result<Answered, Stop> {
         if let Cow::Owned(args) = &mut args {
             self.masks.show(args);
         }
@@ -384,7 +309,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         Ok(Answered { reply, asks: Vec::new(), events: Vec::new() })
     }
 
-    fn take_asks(&self, place: Place<'a>, read: usize) -> Vec<Ask> {
+    fn take_asks(&self, place: Seat<'a>, read: usize) -> Vec<Ask> {
         // What a server fetches ahead has no bound of a call's.
         let read = if self.wire.is_some() { usize::MAX } else { read };
         let mut asks = self.seats[&place].take_asks(read);
@@ -398,7 +323,7 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
     /// more is no offence, however late it comes.
-    fn note_stray(&mut self, place: Place<'a>) {
+    fn note_stray(&mut self, place: Seat<'a>) {
         // On its own wire a server asks when it will; what no step speaks of is not judged.
         if self.wire.is_some() {
             return;
@@ -408,7 +333,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// The process that a step speaks to.
-    fn process_of(&self, step: &Step) -> Option<Rc<Connection>> {
+    pub(super) fn process_of(&self, step: &Step) -> Option<Rc<Connection>> {
         let name = match &step.action {
             Action::Call(call) => &call.process,
             Action::Kill { process } => process,
@@ -417,33 +342,24 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.crew.get(name).map(|member| Rc::clone(&member.connection))
     }
 
-    /// What is known when a process faults. Its sessions are lost: a late word of them counts no more.
-    fn faulted(
-        &mut self,
-        mut fault: Fault,
-        step: Option<&Step>,
-        mut transcript: Transcript,
-    ) -> Faulted {
-        fault.each_text(&|told| self.masks.hide_text(told));
+    /// A process faulted at a step, or at none. The sessions are lost: what comes of them later is ignored.
+    pub(super) fn interrupted(&mut self, mut fault: Fault, step: Option<&Step>) -> Interrupted {
+        fault.each_text(&|text| self.masks.hide_text(text));
         let dead = self.crew.values().find(|member| !member.connection.is_alive());
         let connection = match dead {
             Some(member) => Some(Rc::clone(&member.connection)),
             None => step.and_then(|step| self.process_of(step)),
         };
-        let places: Vec<Place<'_>> = self.seats.keys().copied().collect();
+        let places: Vec<Seat<'_>> = self.seats.keys().copied().collect();
         let mut asks = Vec::new();
         for place in places {
             asks.append(&mut self.take_asks(place, 0));
             self.leave(place);
         }
-        let mut failure = self.judge.faulted(step, &fault, &asks);
-        failure.stderr = connection.as_ref().map(|process| process.stderr()).unwrap_or_default();
-        let when = if step.is_some() { When::Step } else { When::Close };
-        transcript.stopped = Some(Stopped::Fault { fault: fault.clone(), when, asks });
-        Faulted { fault, failure, transcript: Box::new(transcript), connection }
+        Interrupted { fault, asks, connection }
     }
 
-    fn leave(&mut self, place: Place<'a>) {
+    fn leave(&mut self, place: Seat<'a>) {
         self.links.remove(&place);
         self.seats.remove(&place);
         if let Some(member) = self.crew.get(place.0) {
@@ -452,7 +368,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// Closes every session and gives the spare processes back.
-    async fn close(&mut self) -> Result<Ending, Fault> {
+    pub(super) async fn close(&mut self) -> Result<Ending, Fault> {
         let mut end = Ending::default();
         while let Some((&place, _)) = self.seats.first_key_value() {
             // A server that is told to stop need not wait for those who listen.

@@ -1,14 +1,11 @@
 //! One law on one subject: input after input, and the smallest that fails.
 
-use super::execute::{Faulted, Played};
-use crate::case::Case;
-use crate::judge::too_few_inputs;
-use crate::law::{Input, Law, LawOptions};
-use crate::transcript::{Transcript, Try};
-use crate::verdict::{Failure, Verdict};
-
-/// So many smaller inputs are tried.
-pub(crate) const MOST_SHRINKS: usize = 1000;
+use super::play::{Faulted, Played};
+use proofmark_judge::case::Case;
+use proofmark_judge::judge::{bad_input, broken_law, too_few_inputs};
+use proofmark_judge::law::{Input, Law, LawOptions, MOST_SHRINKS};
+use proofmark_judge::transcript::{Transcript, Try};
+use proofmark_judge::verdict::{Failure, Verdict};
 
 /// Tries the law with every input of its run; the first that fails is made as small as it gets.
 pub(super) async fn try_law(
@@ -98,20 +95,19 @@ async fn attempt(
     let input = input.current();
     let example = match law.example(&input) {
         Ok(example) => example,
-        Err(told) => {
-            let failure = Box::new(Failure::new("broken-law", told, &case.at));
-            let failure = law.broken_by(case, &input, failure);
+        Err(message) => {
+            let failure = bad_input(case, law, &input, message);
             return Ok(Played::without(Verdict::Failed { failure }));
         }
     };
     match play(&example).await {
         Ok(Played { verdict: Verdict::Failed { failure }, transcript }) => {
-            let failure = law.broken_by(case, &input, failure);
+            let failure = broken_law(case, law, &input, failure);
             Ok(Played { verdict: Verdict::Failed { failure }, transcript })
         }
         Ok(played) => Ok(played),
         Err(mut faulted) => {
-            faulted.failure = law.broken_by(case, &input, faulted.failure);
+            faulted.failure = broken_law(case, law, &input, faulted.failure);
             Err(faulted)
         }
     }

@@ -9,10 +9,10 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::execute::Setting;
-use crate::case::Case;
-use crate::outcome::each_string;
-use crate::transcript::Answered;
 use crate::wire::Names;
+use proofmark_judge::case::Case;
+use proofmark_judge::transcript::Answered;
+use proofmark_judge::value::each_string;
 
 /// The words of one case.
 pub(super) struct Masks {

@@ -1,11 +1,12 @@
 //! Running cases: many at a time on persistent processes, each in a session and workspace of its own.
 
 mod alone;
-pub(crate) mod execute;
+mod execute;
 mod law;
 mod masks;
+mod play;
 mod runner;
 mod worker;
+mod workspace;
 
-pub(crate) use law::MOST_SHRINKS;
 pub use runner::{Cancel, Event, RunError, RunOptions, run};

@@ -13,14 +13,15 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 
 use super::worker::Worker;
-use crate::case::Case;
-use crate::law::LawOptions;
-use crate::record::MOST_BYTES;
 use crate::subject::orphans::Orphans;
-use crate::subject::{Fault, Patience, StartError, SubjectCommand};
-use crate::suite::Suite;
-use crate::transcript::Transcript;
-use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
+use crate::subject::{Patience, StartError, SubjectCommand};
+use proofmark_judge::Fault;
+use proofmark_judge::case::Case;
+use proofmark_judge::law::LawOptions;
+use proofmark_judge::record::MOST_BYTES;
+use proofmark_judge::suite::Suite;
+use proofmark_judge::transcript::Transcript;
+use proofmark_judge::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 
 /// How to run.
 #[derive(Debug, Clone)]

@@ -13,15 +13,16 @@ use futures::future::join_all;
 use futures::stream::{self, FuturesUnordered};
 use proofmark_protocol::HelloReply;
 
-use super::execute::{Faulted, Played, Processes, Setting, execute};
+use super::execute::{Processes, Setting};
 use super::law::try_law;
+use super::play::{Faulted, Played, play};
 use super::runner::{Event, Shared};
-use crate::case::{Case, CaseKind};
-use crate::ledger::Contract;
-use crate::subject::Fault;
 use crate::subject::connection::Connection;
-use crate::transcript::Transcript;
-use crate::verdict::{CaseResult, Failure, NotExercised, Verdict};
+use proofmark_judge::Fault;
+use proofmark_judge::case::{Case, CaseKind};
+use proofmark_judge::ledger::Contract;
+use proofmark_judge::transcript::Transcript;
+use proofmark_judge::verdict::{CaseResult, Failure, NotExercised, Verdict};
 
 /// So many starts in a row may fail before a subject is given up.
 const FAILED_STARTS: usize = 3;
@@ -218,7 +219,7 @@ impl<'a> Worker<'a> {
             number: self.run.numbers.fetch_add(1, Ordering::Relaxed),
             record: self.run.options.record,
         };
-        execute(case, &bench, setting).await
+        play(case, &bench, setting).await
     }
 
     fn contract(&self, case: &Case) -> &'a Contract {

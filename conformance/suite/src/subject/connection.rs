@@ -21,17 +21,18 @@ use super::host::SessionHost;
 use super::process::{Process, StartError};
 use super::servers::Servers;
 use super::stream::Streams;
-use super::{Fault, Patience, SubjectCommand, pump};
+use super::{Patience, SubjectCommand, pump};
+use proofmark_judge::Fault;
 
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
 pub(super) type Answer = Result<Value, RpcError>;
 
-pub(crate) struct Connection {
+pub struct Connection {
     shared: Rc<Shared>,
     process: RefCell<Option<Process>>,
-    pub(crate) hello: HelloReply,
+    pub hello: HelloReply,
     patience: Patience,
     /// Servers that this adapter named, by the command that starts them.
     servers: Servers,
@@ -69,7 +70,7 @@ pub(super) struct Shared {
 
 impl Connection {
     /// Starts a process and says hello. The outer error means that nothing could be started.
-    pub(crate) async fn open(
+    pub async fn open(
         command: &SubjectCommand,
         patience: Patience,
     ) -> Result<Result<Self, (Fault, Vec<String>)>, StartError> {
@@ -99,10 +100,7 @@ impl Connection {
     }
 
     /// Starts an MCP server, to which nothing is said yet.
-    pub(crate) fn to_mcp_server(
-        command: &SubjectCommand,
-        patience: Patience,
-    ) -> Result<Self, StartError> {
+    pub fn to_mcp_server(command: &SubjectCommand, patience: Patience) -> Result<Self, StartError> {
         Self::begin(command, patience, Dialect::Mcp, "while it was needed")
     }
 
@@ -140,12 +138,12 @@ impl Connection {
         })
     }
 
-    pub(crate) fn patience(&self) -> Patience {
+    pub fn patience(&self) -> Patience {
         self.patience
     }
 
     /// The server that this adapter named by a command, started if need be.
-    pub(crate) async fn server(&self, command: &SubjectCommand) -> Result<Rc<Self>, Fault> {
+    pub async fn server(&self, command: &SubjectCommand) -> Result<Rc<Self>, Fault> {
         let server = self.servers.get(command, self.patience).await?;
         match self.fault() {
             None => Ok(server),
@@ -158,13 +156,13 @@ impl Connection {
     }
 
     /// Says something that has no answer.
-    pub(crate) fn notify(&self, method: &str, params: &Value) {
+    pub fn notify(&self, method: &str, params: &Value) {
         push_notification(&mut self.shared.out.borrow_mut(), method, params);
         self.shared.filled.notify_one();
     }
 
     /// Sends a request and waits for its answer. `what` is what people know it by.
-    pub(crate) async fn request(
+    pub async fn request(
         &self,
         what: &str,
         method: &str,
@@ -228,7 +226,7 @@ impl Connection {
         fault
     }
 
-    pub(crate) async fn call(
+    pub async fn call(
         &self,
         what: &str,
         method: &str,
@@ -238,7 +236,7 @@ impl Connection {
     }
 
     /// One operation: its answer, and what came of its stream before.
-    pub(crate) async fn operate(
+    pub async fn operate(
         &self,
         session: &str,
         operation: &str,
@@ -257,26 +255,26 @@ impl Connection {
         self.shared.sessions.borrow_mut().insert(session.to_owned(), host);
     }
 
-    pub(crate) fn detach(&self, session: &str) {
+    pub fn detach(&self, session: &str) {
         self.shared.sessions.borrow_mut().remove(session);
     }
 
-    pub(crate) fn is_alive(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.shared.fault.borrow().is_none()
     }
 
     /// What ended the connection, if it has ended.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<Fault> {
         self.shared.fault.borrow().clone()
     }
 
     /// Whether a case was under way when the connection ended, which will learn of it.
-    pub(crate) fn has_witness(&self) -> bool {
+    pub fn has_witness(&self) -> bool {
         self.shared.witnessed.get()
     }
 
     /// Waits, for as long as for any answer, for those that nobody waits for any more.
-    pub(crate) async fn settle(&self) {
+    pub async fn settle(&self) {
         let settled = async {
             while self.is_alive() && !self.shared.abandoned.borrow().is_empty() {
                 self.shared.settled.notified().await;
@@ -287,13 +285,13 @@ impl Connection {
     }
 
     /// Whether answers never came, not even late.
-    pub(crate) fn owes_answers(&self) -> bool {
+    pub fn owes_answers(&self) -> bool {
         let stuck = matches!(&*self.shared.fault.borrow(), Some(Fault::NoAnswer { .. }));
         stuck || !self.shared.abandoned.borrow().is_empty() || self.servers.owe_answers()
     }
 
     /// The last lines of its stderr, and of those of its servers.
-    pub(crate) fn stderr(&self) -> Vec<String> {
+    pub fn stderr(&self) -> Vec<String> {
         let process = self.process.borrow();
         let own = process.as_ref().map(|process| process.stderr.borrow().snapshot());
         let mut lines = own.unwrap_or_default();
@@ -302,7 +300,7 @@ impl Connection {
     }
 
     /// A closed pipe is told apart: did the process end, and how, or does it live on?
-    pub(crate) async fn refine(&self, fault: Fault) -> Fault {
+    pub async fn refine(&self, fault: Fault) -> Fault {
         let (Fault::ClosedStdout { during } | Fault::ClosedStdin { during }) = &fault else {
             return fault;
         };
@@ -319,7 +317,7 @@ impl Connection {
     }
 
     /// SIGKILL to the whole process group. Tells the fault that it had before, if any.
-    pub(crate) async fn kill(&self) -> Option<Fault> {
+    pub async fn kill(&self) -> Option<Fault> {
         let before = self.shared.fault.borrow().clone();
         self.shared.fail(Fault::Exited {
             status: "on signal 9".to_owned(),
@@ -334,7 +332,7 @@ impl Connection {
     }
 
     /// `shutdown`, end of input, and away; tells what the subject should not have done.
-    pub(crate) async fn shutdown(&self) -> Option<Fault> {
+    pub async fn shutdown(&self) -> Option<Fault> {
         // First those that it may be asked for, then itself.
         let of_servers = self.servers.shutdown().await;
         self.shared.during.set("before it answered `shutdown`");
@@ -404,7 +402,7 @@ impl Shared {
     }
 
     pub(super) fn take(&self, line: &[u8]) -> Result<(), Fault> {
-        match Incoming::parse(line).map_err(|fault| Fault::of_message(&fault))? {
+        match Incoming::parse(line).map_err(|fault| super::fault::of_message(&fault))? {
             Incoming::Answer { id, outcome } => self.answered(id, outcome),
             Incoming::Request { id, method, params } => self.asked(&id, &method, params),
             Incoming::Notification { method, params }

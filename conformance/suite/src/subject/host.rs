@@ -6,11 +6,10 @@ use std::collections::HashMap;
 use proofmark_fakes::host::{Answer as FakeAnswer, Host, Reply};
 use proofmark_protocol::message::FakeCall;
 use proofmark_protocol::{Id, RpcError};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::connection::Answer;
-use crate::transcript::deep;
+use proofmark_judge::Ask;
 
 /// The most recorded calls of fakes that a session may make during one step.
 const MOST_ASKS: usize = 1_000;
@@ -18,26 +17,6 @@ const MOST_ASKS: usize = 1_000;
 const MOST_PULLS: usize = 10_000;
 /// The most items that it may fetch and not pass on.
 const MOST_AHEAD: usize = 100;
-
-/// A call of a fake, as the harness saw it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ask {
-    pub fake: String,
-    pub method: String,
-    #[serde(deserialize_with = "deep")]
-    pub args: Value,
-    /// The fake's answer: `{"value": …}` or `{"error": …}`.
-    #[serde(deserialize_with = "deep")]
-    pub answer: Value,
-}
-
-impl Ask {
-    /// Whether the call only releases a stream.
-    pub(crate) fn gives_back(&self) -> bool {
-        (self.fake.as_str(), self.method.as_str()) == ("llm", "stop")
-    }
-}
 
 /// The harness's side of one session: plays the fakes and records their calls.
 #[derive(Default)]

@@ -1,18 +1,18 @@
 //! The subject as a process: start it, talk to it, survive it, end it.
 
-pub(crate) mod connection;
+pub mod connection;
 mod fault;
 pub(crate) mod host;
 pub(crate) mod orphans;
-pub(crate) mod process;
+pub mod process;
 mod pump;
 mod servers;
 mod signals;
 mod stream;
 
-pub use fault::Fault;
 pub use orphans::Orphans;
 pub use process::StartError;
+pub use servers::start_mcp;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::{Fault, SubjectCommand, orphans, signals};
+use super::{SubjectCommand, orphans, signals};
+use proofmark_judge::Fault;
 
 /// The subject could not even be started: nothing about it can be determined.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +64,7 @@ fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
 
 /// The last lines of stderr, however much is printed.
 #[derive(Debug, Default)]
-pub(crate) struct StderrTail {
+pub struct StderrTail {
     lines: VecDeque<String>,
     partial: Vec<u8>,
 }
@@ -95,7 +96,7 @@ impl StderrTail {
         self.partial.extend_from_slice(&part[..part.len().min(room)]);
     }
 
-    pub(crate) fn snapshot(&self) -> Vec<String> {
+    pub fn snapshot(&self) -> Vec<String> {
         let partial = String::from_utf8_lossy(&self.partial);
         let last = Some(partial.into_owned()).filter(|line| !line.is_empty());
         self.lines.iter().cloned().chain(last).collect()
@@ -103,16 +104,14 @@ impl StderrTail {
 }
 
 /// A running subject. Dropping it kills its whole process group.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     group: Option<rustix::process::Pid>,
-    pub(crate) stderr: Rc<RefCell<StderrTail>>,
+    pub stderr: Rc<RefCell<StderrTail>>,
 }
 
 impl Process {
-    pub(crate) fn start(
-        command: &SubjectCommand,
-    ) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
+    pub fn start(command: &SubjectCommand) -> Result<(Self, ChildStdin, ChildStdout), StartError> {
         let failed = |fault| StartError::of(command, fault);
         signals::restore();
         let mut starting = Command::new(&command.program);
@@ -140,7 +139,7 @@ impl Process {
     }
 
     /// Resolves when the process has ended; its children may live on.
-    pub(crate) async fn ended(&mut self) -> String {
+    pub async fn ended(&mut self) -> String {
         match self.child.wait().await {
             Ok(status) => super::fault::told(status),
             Err(fault) => format!("in a way that cannot be told ({fault})"),
@@ -148,7 +147,7 @@ impl Process {
     }
 
     /// How it ended, if it has.
-    pub(crate) fn has_ended(&mut self) -> Option<String> {
+    pub fn has_ended(&mut self) -> Option<String> {
         self.child.try_wait().ok().flatten().map(super::fault::told)
     }
 
@@ -157,7 +156,7 @@ impl Process {
     }
 
     /// At once, with its whole group; and by itself, since it may have left the group.
-    pub(crate) async fn kill(mut self) {
+    pub async fn kill(mut self) {
         self.signal(rustix::process::Signal::KILL);
         // It may have ended already.
         let _ended = self.child.start_kill();
@@ -171,7 +170,7 @@ impl Process {
 
     /// After `shutdown` was answered and stdin closed: waits, then asks, then forces.
     /// Tells what it should not have done.
-    pub(crate) async fn end(mut self, patience: Duration) -> Option<Fault> {
+    pub async fn end(mut self, patience: Duration) -> Option<Fault> {
         let mut fault = None;
         if !self.gone(patience).await {
             fault = Some(Fault::IgnoredShutdown { signal: "SIGTERM".to_owned() });

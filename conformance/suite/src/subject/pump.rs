@@ -7,8 +7,8 @@ use proofmark_protocol::{LineReader, MAX_LINE};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::Fault;
 use super::connection::Shared;
+use proofmark_judge::Fault;
 
 /// Writes whatever is in the outbox, in one piece, so that a burst of requests costs one write.
 /// Closes stdin when the connection has ended.
@@ -39,7 +39,7 @@ pub(super) async fn read_in(shared: Rc<Shared>, stdout: ChildStdout) {
                 Err(fault) => fault,
             },
             Ok(None) => shared.ended(),
-            Err(fault) => Fault::of_frame(&fault, shared.during.get()),
+            Err(fault) => super::fault::of_frame(&fault, shared.during.get()),
         };
         shared.fail(fault);
         return;

@@ -5,11 +5,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use proofmark_judge::Fault;
+use serde_json::json;
 use tokio::sync::OnceCell;
 
 use super::connection::Connection;
-use super::{Fault, Patience, SubjectCommand};
-use crate::wire::mcp;
+use super::{Patience, StartError, SubjectCommand};
 
 /// By the command that starts them. Cases that begin together wait for the same start; nobody else does: whoever ends
 /// an adapter does so while its cases stand still, and would wait for them for ever.
@@ -36,7 +37,7 @@ impl Servers {
         if let Some(ended) = ended {
             ended.kill().await;
         }
-        server.get_or_try_init(|| start(command, patience)).await.cloned()
+        server.get_or_try_init(|| start_or_fault(command, patience)).await.cloned()
     }
 
     fn all(&self) -> Vec<Rc<Connection>> {
@@ -83,9 +84,49 @@ impl Servers {
     }
 }
 
-async fn start(command: &SubjectCommand, patience: Patience) -> Result<Rc<Connection>, Fault> {
+/// The revision of MCP that the harness asks for. A server may answer with another one.
+const REVISION: &str = "2025-06-18";
+
+/// Starts a server and says what MCP wants to hear first. The outer error means that nothing could be started.
+pub async fn start_mcp(
+    command: &SubjectCommand,
+    patience: Patience,
+) -> Result<Result<Rc<Connection>, (Fault, Vec<String>)>, StartError> {
+    let server = Connection::to_mcp_server(command, patience)?;
+    let hello = json!({
+        "protocolVersion": REVISION,
+        "capabilities": {},
+        "clientInfo": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") },
+    });
+    let answer = server.request("initialize", "initialize", &hello, patience.start).await;
+    let greeted = answer.and_then(|answer| {
+        let bad = |told: String| Fault::BadAnswer { to: "initialize".to_owned(), told };
+        let result = answer.map_err(|error| bad(error.to_string()))?;
+        match result["protocolVersion"].is_string() {
+            true => Ok(()),
+            false => Err(bad("it has no `protocolVersion`, which is a string".to_owned())),
+        }
+    });
+    match greeted {
+        Ok(()) => {
+            server.notify("notifications/initialized", &json!({}));
+            Ok(Ok(Rc::new(server)))
+        }
+        Err(fault) => {
+            let fault = server.refine(fault).await;
+            let stderr = server.stderr();
+            server.kill().await;
+            Ok(Err((fault, stderr)))
+        }
+    }
+}
+
+async fn start_or_fault(
+    command: &SubjectCommand,
+    patience: Patience,
+) -> Result<Rc<Connection>, Fault> {
     let bad = |told: String| Fault::BadAnswer { to: "open".to_owned(), told };
-    match mcp::start(command, patience).await {
+    match start_mcp(command, patience).await {
         Ok(Ok(server)) => Ok(server),
         Ok(Err((fault, _))) => Err(fault),
         Err(fault) => Err(bad(format!("the server that it names: {fault}"))),

@@ -6,7 +6,7 @@ use proofmark_protocol::Id;
 use proofmark_protocol::message::Event;
 use serde_json::Value;
 
-use super::Fault;
+use proofmark_judge::Fault;
 
 /// So many items may come in the stream of one call, and so many bytes in their lines.
 const MOST_ITEMS: usize = 20_000;

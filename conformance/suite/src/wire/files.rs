@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::arguments::ReadFile;
 use super::http::MOST_BYTES;
 use super::offer::{HttpServer, filled};
+use proofmark_judge::wire::arguments::ReadFile;
 
 /// A log is looked at again so often, while a line is waited for.
 const AGAIN: Duration = Duration::from_millis(5);

@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 
 use super::Trouble;
-use super::arguments::{HttpRequest, Path};
 use super::offer::HttpServer;
 use crate::subject::Patience;
+use proofmark_judge::wire::arguments::{HttpRequest, Path};
 
 /// So many bytes of an answer are read.
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -38,7 +38,7 @@ pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Va
 }
 
 /// Whether somebody answers there in HTTP, whatever it is.
-pub(crate) async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), String> {
+pub async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), String> {
     let request = HttpRequest { method: "GET".to_owned(), ..HttpRequest::default() };
     match tokio::time::timeout(patience.call, send(server, request)).await {
         Ok(answered) => answered.map(drop).map_err(|trouble| trouble.told()),

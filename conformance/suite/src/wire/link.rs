@@ -9,15 +9,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::arguments::{
-    CloseSocket, HttpRequest, McpRequest, OpenSocket, ReadFile, Send, Suggestion, Take, Tool,
-    Until, read, suggestion,
-};
 use super::offer::{HttpServer, Offer};
 use super::socket::Socket;
 use super::{Trouble, files, http, mcp, socket};
-use crate::subject::Fault;
 use crate::subject::connection::Connection;
+use proofmark_judge::Fault;
+use proofmark_judge::wire::arguments::{
+    CloseSocket, HttpRequest, McpRequest, OpenSocket, ReadFile, Send, Suggestion, Take, Tool,
+    Until, read, suggestion,
+};
 
 type Sockets = RefCell<HashMap<String, Rc<Mutex<Option<Socket>>>>>;
 

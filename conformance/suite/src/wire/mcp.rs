@@ -1,53 +1,14 @@
 //! An MCP server on its stdin and stdout, and what its tools answer.
 
-use std::rc::Rc;
-
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
 
 use super::Trouble;
 use crate::subject::connection::Connection;
-use crate::subject::{Fault, Patience, StartError, SubjectCommand};
-
-/// The revision of MCP that the harness asks for. A server may answer with another one.
-const REVISION: &str = "2025-06-18";
-
-/// Starts a server and says what MCP wants to hear first. The outer error means that nothing could be started.
-pub(crate) async fn start(
-    command: &SubjectCommand,
-    patience: Patience,
-) -> Result<Result<Rc<Connection>, (Fault, Vec<String>)>, StartError> {
-    let server = Connection::to_mcp_server(command, patience)?;
-    let hello = json!({
-        "protocolVersion": REVISION,
-        "capabilities": {},
-        "clientInfo": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") },
-    });
-    let answer = server.request("initialize", "initialize", &hello, patience.start).await;
-    let greeted = answer.and_then(|answer| {
-        let bad = |told: String| Fault::BadAnswer { to: "initialize".to_owned(), told };
-        let result = answer.map_err(|error| bad(error.to_string()))?;
-        match result["protocolVersion"].is_string() {
-            true => Ok(()),
-            false => Err(bad("it has no `protocolVersion`, which is a string".to_owned())),
-        }
-    });
-    match greeted {
-        Ok(()) => {
-            server.notify("notifications/initialized", &json!({}));
-            Ok(Ok(Rc::new(server)))
-        }
-        Err(fault) => {
-            let fault = server.refine(fault).await;
-            let stderr = server.stderr();
-            server.kill().await;
-            Ok(Err((fault, stderr)))
-        }
-    }
-}
+use proofmark_judge::Fault;
 
 /// Calls a tool; the answer is its envelope.
-pub(crate) async fn tool(
+pub async fn tool(
     server: &Connection,
     name: &str,
     arguments: Option<&Value>,
@@ -67,11 +28,7 @@ pub(crate) async fn tool(
 }
 
 /// Any request; both ways to answer it are told.
-pub(crate) async fn request(
-    server: &Connection,
-    method: &str,
-    params: &Value,
-) -> Result<Value, Fault> {
+pub async fn request(server: &Connection, method: &str, params: &Value) -> Result<Value, Fault> {
     Ok(match server.call(method, method, params).await? {
         Ok(result) => json!({ "result": result }),
         Err(RpcError { code, message, data }) => {
@@ -85,7 +42,7 @@ pub(crate) async fn request(
 }
 
 /// The envelope in the result of a `tools/call`.
-pub(crate) fn envelope(result: &Value) -> Result<Value, String> {
+pub fn envelope(result: &Value) -> Result<Value, String> {
     let content = result["content"].as_array();
     let text = content.and_then(|items| items.iter().find(|item| item["type"] == "text"));
     let text = text.and_then(|item| item["text"].as_str());

@@ -7,25 +7,25 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Wire;
 use crate::subject::SubjectCommand;
+use proofmark_judge::wire::Wire;
 
 /// A wire that an adapter offers.
-pub(crate) enum Offer {
+pub enum Offer {
     Mcp(SubjectCommand),
     Http(HttpServer),
 }
 
 /// A server on loopback.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HttpServer {
-    pub(crate) address: SocketAddr,
+pub struct HttpServer {
+    pub address: SocketAddr,
     /// What stands in `Host`.
-    pub(crate) authority: String,
+    pub authority: String,
     /// Where streams of events are, with `{name}` for what a case gives.
-    pub(crate) stream: String,
+    pub stream: String,
     /// Where logs are in the workspace.
-    pub(crate) log: String,
+    pub log: String,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ fn default_log() -> String {
 
 impl Offer {
     /// Reads the answer to `open`.
-    pub(crate) fn read(wire: Wire, answer: &Value) -> Result<Self, String> {
+    pub fn read(wire: Wire, answer: &Value) -> Result<Self, String> {
         let Some(named) = answer.get("wire").and_then(|wires| wires.get(wire.name())) else {
             return Err(format!(
                 "the answer to `open` names no wire `{wire}`; it must be like {}",

@@ -11,9 +11,9 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::Trouble;
-use super::arguments::{OpenSocket, Sought};
 use super::http::{MOST_BYTES, body_of, connect, escaped, target};
 use super::offer::{HttpServer, filled};
+use proofmark_judge::wire::arguments::{OpenSocket, Sought};
 
 /// So many messages may come before the one that is looked for.
 const MOST_MESSAGES: usize = 20_000;

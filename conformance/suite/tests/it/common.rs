@@ -1,6 +1,7 @@
 //! The smallest suite that is sound, to be broken in one place at a time.
 
-use proofmark_suite::{Extensions, Suite, SuiteFiles};
+use proofmark_judge::Suite;
+use proofmark_suite::{Extensions, SuiteFiles};
 
 pub(crate) const LEDGER: &str = "fixtures/demo/requirements.toml";
 pub(crate) const FIXTURE: &str = "fixtures/demo/read.json";
@@ -78,7 +79,7 @@ pub(crate) fn with(file: &str, text: &str) -> Vec<(String, String)> {
 
 #[track_caller]
 pub(crate) fn load(files: Vec<(String, String)>) -> Suite {
-    match Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default()) {
+    match proofmark_suite::load(&SuiteFiles::from_pairs(files), &Extensions::default()) {
         Ok(suite) => suite,
         Err(problems) => panic!("the suite is not sound: {problems:#?}"),
     }
@@ -87,7 +88,7 @@ pub(crate) fn load(files: Vec<(String, String)>) -> Suite {
 /// Every problem, a line each.
 #[track_caller]
 pub(crate) fn problems(files: Vec<(String, String)>) -> String {
-    let found = Suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
+    let found = proofmark_suite::load(&SuiteFiles::from_pairs(files), &Extensions::default())
         .expect_err("the suite is broken");
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

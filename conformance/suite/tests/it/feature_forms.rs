@@ -1,6 +1,6 @@
 //! What Gherkin's forms come to: outlines, backgrounds, rules, doc strings, tables, languages.
 
-use proofmark_suite::case::{Action, Case, FileExpected, FileGiven, Outcome};
+use proofmark_judge::case::{Action, Case, FileExpected, FileGiven, Outcome};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use proofmark_suite::{Extensions, Suite, SuiteFiles};
+use proofmark_suite::{Extensions, SuiteFiles};
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ fn folder() -> TempDir {
 
 fn told(folder: &TempDir) -> String {
     let files = SuiteFiles::in_folder(folder.path()).expect("the folder can be read");
-    let found = Suite::load(&files, &Extensions::default()).err().unwrap_or_default();
+    let found = proofmark_suite::load(&files, &Extensions::default()).err().unwrap_or_default();
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

@@ -253,7 +253,7 @@ fn nothing_is_lost_in_silence(#[case] old: &str, #[case] new: &str, #[case] prob
 fn a_problem_has_a_column_and_a_fix() {
     let places = |old: &str, new: &str| {
         let files = proofmark_suite::SuiteFiles::from_pairs(changed(FEATURE, old, new));
-        let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+        let found = proofmark_suite::load(&files, &proofmark_suite::Extensions::default())
             .expect_err("it is broken");
         let place = found[0].place();
         (place.line, place.column, place.length, found[0].fix().to_owned())
@@ -340,7 +340,7 @@ fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
     let text = OUTLINE.replace("demo.read", "demo.raed");
     refused(&text, "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)");
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
-    let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+    let found = proofmark_suite::load(&files, &proofmark_suite::Extensions::default())
         .expect_err("it is broken");
     let place = found[0].place();
     assert_eq!((place.line, place.column, place.length), (5, 10, 11));
@@ -352,7 +352,7 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: See DEMO-009\n    When \"demo.read\" is called\n    Then it returns null\n";
     let text = format!("{}{sound}", OUTLINE.replace("@shows:DEMO-001", "@shows:DEMO-009"));
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
-    let found = proofmark_suite::Suite::load(&files, &proofmark_suite::Extensions::default())
+    let found = proofmark_suite::load(&files, &proofmark_suite::Extensions::default())
         .expect_err("it is broken");
     let told: Vec<&str> = found.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Fixtures: what is refused, where, and with which words.
 
-use proofmark_suite::case::{Action, MAIN_PROCESS, Origin};
+use proofmark_judge::case::{Action, MAIN_PROCESS, Origin};
 use rstest::rstest;
 use serde_json::json;
 

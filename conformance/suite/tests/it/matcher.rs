@@ -1,6 +1,6 @@
 //! Every matcher: what it lets pass, and how it tells the first difference.
 
-use proofmark_suite::matcher::Pattern;
+use proofmark_judge::matcher::Pattern;
 use rstest::rstest;
 use serde_json::{Value, json};
 

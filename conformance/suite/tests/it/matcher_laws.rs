@@ -1,6 +1,6 @@
 //! Laws of comparison, on made-up values.
 
-use proofmark_suite::matcher::Pattern;
+use proofmark_judge::matcher::Pattern;
 use proptest::prelude::*;
 use proptest::sample::{Index, Selector, select, subsequence};
 use serde_json::{Map, Number, Value, json};

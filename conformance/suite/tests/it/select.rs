@@ -1,7 +1,7 @@
 //! Which cases a run executes, and how one case is found.
 
-use proofmark_suite::Suite;
-use proofmark_suite::select::Selection;
+use proofmark_judge::Suite;
+use proofmark_judge::select::Selection;
 use rstest::rstest;
 
 use crate::common::{load, sound};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_suite::record::Record;
-use proofmark_suite::transcript::{Answered, FileSeen, Seen, Transcript};
-use proofmark_suite::verdict::{CaseResult, RunOutcome, Verdict};
+use proofmark_judge::record::Record;
+use proofmark_judge::transcript::{Answered, FileSeen, Seen, Transcript};
+use proofmark_judge::verdict::{CaseResult, RunOutcome, Verdict};
 use rstest::rstest;
 use serde_json::{Value, json};
 

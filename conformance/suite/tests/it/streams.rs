@@ -1,8 +1,8 @@
 //! Items of a stream are judged like everything else that a call shows: exactly, and in order.
 
-use proofmark_suite::judge::judge;
-use proofmark_suite::transcript::{Answered, Seen, Transcript};
-use proofmark_suite::verdict::Verdict;
+use proofmark_judge::judge::judge;
+use proofmark_judge::transcript::{Answered, Seen, Transcript};
+use proofmark_judge::verdict::Verdict;
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -1,12 +1,12 @@
 //! From what happened to what holds, on made-up runs.
 
-use proofmark_protocol::HelloReply;
-use proofmark_suite::ledger::Level;
-use proofmark_suite::subject::Fault;
-use proofmark_suite::verdict::{
+use proofmark_judge::Fault;
+use proofmark_judge::ledger::Level;
+use proofmark_judge::verdict::{
     CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
 };
-use proofmark_suite::{Location, Suite};
+use proofmark_judge::{Location, Suite};
+use proofmark_protocol::HelloReply;
 use rstest::rstest;
 use serde_json::Map;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::CaseLint;
-use crate::case::{Action, FileExpected, FileGiven};
+use proofmark_judge::case::{Action, FileExpected, FileGiven};
 
 impl CaseLint<'_> {
     pub(super) fn check_files(&mut self) {

@@ -1,0 +1,274 @@
+//! Is the adapter sound, whatever becomes of the implementation behind it?
+//!
+//! Each check drives a process of its own through one side of the protocol: it needs no operation to be
+//! there. What is found says what to change.
+
+mod checks;
+pub mod envelope;
+mod lifetime;
+mod probe;
+mod servers;
+mod unicode;
+mod wire;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use proofmark_judge::suite::Suite;
+use proofmark_protocol::{FrameError, PROTOCOL};
+use proofmark_suite::Probe;
+use proofmark_suite::subject::{Orphans, Patience, StartError, SubjectCommand};
+use wire::{Trouble, Wire};
+
+/// What one check came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was checked, in a word or two.
+    pub check: &'static str,
+    pub state: State,
+    /// What was seen.
+    pub told: String,
+    /// What to change, unless all is well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    /// The last lines that an adapter wrote to stderr before it ended. They are its own words: whoever
+    /// shows them makes them visible.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
+    /// What would be the same in another check that the same fault ended.
+    #[serde(skip)]
+    fault: Option<String>,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    Sound,
+    /// It must change before a verdict on the implementation means anything.
+    Unsound,
+    /// It cannot be checked before some operation is there.
+    NotYet,
+    /// A fault that was told already is in the way.
+    Spoilt,
+}
+
+/// What the subject's owner says that its adapter says.
+#[derive(Debug, Clone, Default)]
+pub struct Promised {
+    /// Contracts that it claims.
+    pub claims: Vec<String>,
+    /// Test hooks that it offers.
+    pub hooks: Vec<String>,
+}
+
+impl Finding {
+    fn new(check: &'static str, state: State, told: impl Into<String>) -> Self {
+        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new(), fault: None }
+    }
+
+    fn sound(check: &'static str, told: impl Into<String>) -> Self {
+        Self::new(check, State::Sound, told)
+    }
+
+    fn unsound(check: &'static str, told: impl Into<String>, change: impl Into<String>) -> Self {
+        Self { change: Some(change.into()), ..Self::new(check, State::Unsound, told) }
+    }
+
+    fn not_yet(check: &'static str, told: impl Into<String>) -> Self {
+        Self::new(check, State::NotYet, told)
+    }
+}
+
+/// An answer that is told of may have megabytes.
+fn cut(told: String) -> String {
+    const MOST: usize = 1_000;
+    match told.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes in all)", &told[..at], told.len()),
+        None => told,
+    }
+}
+
+/// Examines an adapter, check after check, and tells each finding as it is made. An adapter that does
+/// not even say hello gets no further.
+pub async fn examine(
+    command: &SubjectCommand,
+    patience: Patience,
+    suite: &Suite,
+    promised: &Promised,
+    probes: &[&Probe],
+    orphans: &Orphans,
+    tell: &mut dyn FnMut(Finding),
+) -> Result<(), StartError> {
+    let exam = Exam { command, patience, orphans, faults: RefCell::default() };
+    let first = exam.start()?;
+    let (finding, hello) = lifetime::hello(first, patience).await;
+    let mut tell = |finding| tell(exam.once(finding));
+    tell(finding);
+    let Some(hello) = hello else { return Ok(()) };
+    tell(lifetime::introduction(&hello, suite, promised));
+    tell(exam.check("unknown members", checks::unknown_members).await?);
+    tell(exam.check("framing", checks::framing).await?);
+    let check = async |wire: &mut Wire| unicode::unicode(wire, probes).await;
+    tell(exam.check("unicode", check).await?);
+    tell(exam.check("ids", checks::ids).await?);
+    tell(exam.check("sessions", checks::sessions).await?);
+    tell(exam.check("not implemented", checks::not_implemented).await?);
+    tell(exam.check("large messages", checks::large).await?);
+    tell(exam.check("deep messages", checks::deep).await?);
+    tell(exam.check("many at a time", checks::many).await?);
+    if let Some((probe, fake)) = probe::asking(probes) {
+        let check = async |wire: &mut Wire| checks::waiting(wire, probe, fake).await;
+        tell(exam.check("waiting calls", check).await?);
+    }
+    tell(exam.check("garbage", checks::garbage).await?);
+    for claimed in servers::claimed(&hello, suite) {
+        let check = async |pipe: &mut Wire| servers::server(pipe, claimed, patience).await;
+        tell(exam.check(servers::check(claimed.0), check).await?);
+    }
+    tell(exam.check("other version", lifetime::other_version).await?);
+    // What processes left that were killed is not their fault, and must not seem to be the next one's.
+    orphans.kill();
+    tell(exam.shutdown().await?);
+    tell(exam.end_of_input().await?);
+    Ok(())
+}
+
+struct Exam<'a> {
+    command: &'a SubjectCommand,
+    patience: Patience,
+    orphans: &'a Orphans,
+    /// The faults that were told, and in which check.
+    faults: RefCell<HashMap<String, &'static str>>,
+}
+
+impl Exam<'_> {
+    fn start(&self) -> Result<Wire, StartError> {
+        Wire::start(self.command, self.patience)
+    }
+
+    /// One check in a fresh process, which is killed afterwards.
+    async fn check(
+        &self,
+        name: &'static str,
+        check: impl AsyncFn(&mut Wire) -> Result<Finding, Trouble>,
+    ) -> Result<Finding, StartError> {
+        let mut wire = self.start()?;
+        let found = check(&mut wire).await;
+        Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
+    }
+
+    /// A fault that ends check after check is one fault.
+    fn once(&self, finding: Finding) -> Finding {
+        let Some(fault) = &finding.fault else { return finding };
+        let first = *self.faults.borrow_mut().entry(fault.clone()).or_insert(finding.check);
+        if first == finding.check {
+            return finding;
+        }
+        let told = format!("the fault under `{first}` is in the way");
+        Finding::new(finding.check, State::Spoilt, told)
+    }
+}
+
+fn greeting() -> Value {
+    json!({ "protocol": PROTOCOL, "harness": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") } })
+}
+
+/// What to say about an answer that did not come.
+fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
+    let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
+    let finding = match trouble {
+        Trouble::Silent { to, after, unfinished: Some(line) } => Finding::unsound(
+            check,
+            format!(
+                "no answer to `{to}` within {}; stdout has a line without an end: `{line}`",
+                seconds(after)
+            ),
+            "end every message with `\\n` (a `\\r` alone ends no line), write it on one line, and flush",
+        ),
+        Trouble::Silent { to, after, unfinished: None } => Finding::unsound(
+            check,
+            format!("no answer to `{to}` within {}", seconds(after)),
+            "answer every request, whatever is in it, and flush stdout after each message",
+        ),
+        Trouble::Slow { to, took, limit } => Finding::unsound(
+            check,
+            format!(
+                "slow: `{to}` was answered after {}; the limit is {}",
+                seconds(took),
+                seconds(limit)
+            ),
+            "answer sooner, or allow more: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
+        ),
+        Trouble::Ended { status, to, stderr } => Finding {
+            stderr: last(stderr),
+            ..Finding::unsound(
+                check,
+                format!("the adapter ended {status} before it answered `{to}`"),
+                "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+            )
+        },
+        Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
+            check,
+            format!("stdout ended in the middle of a line: `{excerpt}`"),
+            "end every message with `\\n`, and flush before the process ends",
+        ),
+        Trouble::Frame(fault) => Finding::unsound(
+            check,
+            fault.to_string(),
+            "write one message a line, of at most 16 MiB",
+        ),
+        Trouble::NotAMessage { line, wrong, change } => Finding::unsound(
+            check,
+            format!("stdout carried what is no JSON-RPC 2.0 message ({wrong}): `{line}`"),
+            *change,
+        ),
+        Trouble::Unasked { what } => Finding::unsound(
+            check,
+            format!("it answers what nobody asked: {what}"),
+            "answer each request once, with the `id` that it came with, and write nothing else to stdout",
+        ),
+        Trouble::AsksTooMuch { what } => Finding::unsound(
+            check,
+            format!("it asks without end: {what} of its own"),
+            "ask a fake only while a call needs it, and wait for the answer before the next request",
+        ),
+        Trouble::ClosedStdin => Finding::unsound(
+            check,
+            "the adapter closed its stdin",
+            "keep stdin open until it ends by itself",
+        ),
+    };
+    Finding { fault: sameness(trouble, &finding), ..finding }
+}
+
+/// What makes a fault the same as one in another check. No answer at all may have another reason
+/// each time.
+fn sameness(trouble: &Trouble, finding: &Finding) -> Option<String> {
+    match trouble {
+        Trouble::Unasked { .. } => Some("unasked".to_owned()),
+        Trouble::Slow { .. } => Some("slow".to_owned()),
+        Trouble::NotAMessage { wrong, .. } if !wrong.contains("`id`") => Some(finding.told.clone()),
+        Trouble::NotAMessage { change, .. } => Some((*change).to_owned()),
+        Trouble::Ended { status, to, .. } => {
+            // Calls have many names here.
+            let of_life = ["hello", "open", "close", "shutdown"].contains(&to.as_str());
+            let to = if of_life { to } else { "call" };
+            Some(format!("{status} {to}\n{}", finding.stderr.join("\n")))
+        }
+        Trouble::Silent { .. }
+        | Trouble::Frame(_)
+        | Trouble::AsksTooMuch { .. }
+        | Trouble::ClosedStdin => None,
+    }
+}
+
+/// Enough to see what was thrown, and where.
+fn last(stderr: &[String]) -> Vec<String> {
+    const MOST: usize = 10;
+    stderr[stderr.len().saturating_sub(MOST)..].to_vec()
+}

@@ -1,0 +1,410 @@
+//! From a case and what was seen of it to its verdict. Nothing here talks to a subject.
+
+use std::borrow::Cow;
+
+use proofmark_protocol::RpcError;
+use serde_json::{Value, json};
+
+use crate::case::{Action, CallStep, Case, CaseKind, Step};
+use crate::fault::Fault;
+use crate::files;
+use crate::law::{Law, LawOptions};
+use crate::matcher::Difference;
+use crate::outcome::{
+    Kind, asks_differ, differs, events_differ, expectation, joined, reply_of, told,
+};
+use crate::saved::Saved;
+use crate::transcript::{Answered, Ask, Ending, Seen, Stopped, Transcript, When};
+use crate::value::{bounded, bounded_copy};
+use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
+use crate::wire;
+
+/// Judges a case again by what was seen of it.
+pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
+    let mut judge = Judge::new(case);
+    let next = case.steps.get(transcript.steps.len());
+    let mut judged = case
+        .steps
+        .iter()
+        .zip(&transcript.steps)
+        .try_for_each(|(step, seen)| judge.step(step, seen));
+    match &transcript.stopped {
+        Some(Stopped::Fault { fault, when, asks }) => {
+            let step = next.filter(|_| *when == When::Step);
+            return Verdict::Failed { failure: judge.faulted(step, fault, asks) };
+        }
+        Some(Stopped::Refused(error)) => {
+            judged = judged.and_then(|()| Err(refused_open(case, error)));
+        }
+        Some(Stopped::Fakes(message)) => {
+            judged = judged.and_then(|()| Err(broken_fakes(case, message.clone())));
+        }
+        None => {
+            judged = judged.and_then(|()| next.map_or(Ok(()), |step| Err(judge.unseen(step))));
+        }
+    }
+    // Also when it failed before: what was called at the end is part of the story.
+    let ended = judge.end(&transcript.end);
+    match judged.and(ended) {
+        Ok(()) => Verdict::Passed,
+        Err(failure) => Verdict::Failed { failure: judge.explained(failure) },
+    }
+}
+
+/// Judges a case of any kind again. The inputs of a law are made again from `laws`.
+pub fn judge_case(case: &Case, laws: LawOptions, transcript: &Transcript) -> Verdict {
+    match case.kind {
+        CaseKind::Law(law) => judge_law(case, law, laws, transcript),
+        CaseKind::Fixture | CaseKind::Scenario => judge(case, transcript),
+    }
+}
+
+fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcript) -> Verdict {
+    if let Some(Stopped::Fault { fault, .. }) = &transcript.stopped {
+        let failure = Failure::new(fault.code(), fault.to_string(), &case.at);
+        return Verdict::Failed { failure: Box::new(failure) };
+    }
+    let mut tried = 0;
+    for (example, attempt) in law.tried(options, &transcript.tries).zip(&transcript.tries) {
+        match example.case.map(|made| judge(&made, &attempt.transcript)) {
+            // The smallest input that fails is no witness of the one that it was made from.
+            Ok(Verdict::Passed) if attempt.path.is_empty() => tried += 1,
+            Ok(Verdict::Passed | Verdict::NotExercised { .. }) => break,
+            Ok(Verdict::Failed { failure }) => {
+                return Verdict::Failed { failure: broken_law(case, law, &example.input, failure) };
+            }
+            Err(message) => {
+                return Verdict::Failed { failure: bad_input(case, law, &example.input, message) };
+            }
+        }
+    }
+    if tried < options.cases {
+        return Verdict::Failed { failure: too_few_inputs(case, tried, options) };
+    }
+    Verdict::Passed
+}
+
+/// The failure of an input as the law's own.
+pub fn broken_law(
+    case: &Case,
+    law: &Law,
+    input: &Value,
+    mut failure: Box<Failure>,
+) -> Box<Failure> {
+    failure.at = case.at.to_string();
+    failure.found = Some(law.fixture(input));
+    failure
+}
+
+/// A law that makes something else than a case.
+pub fn bad_input(case: &Case, law: &Law, input: &Value, message: String) -> Box<Failure> {
+    broken_law(case, law, input, Box::new(Failure::new("broken-law", message, &case.at)))
+}
+
+/// A law of which not every input was seen does not hold.
+pub fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failure> {
+    let told = format!("the law was tried with {tried} inputs of {}", options.cases);
+    Box::new(Failure::new("incomplete", told, &case.at))
+}
+
+/// The adapter refused `open`.
+pub fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
+    if error.code == wire::NO_WIRE {
+        return Box::new(Failure::new("bad-answer", error.message.clone(), &case.at));
+    }
+    let told = format!("the adapter refused `open`: {error}");
+    Box::new(Failure::new("adapter-error", told, &case.at))
+}
+
+/// The case's fakes cannot be made from their scripts.
+pub fn broken_fakes(case: &Case, message: String) -> Box<Failure> {
+    Box::new(Failure::new("fakes", message, &case.at))
+}
+
+/// The judgement of one case, step by step. The first difference ends it.
+pub struct Judge<'a> {
+    case: &'a Case,
+    saved: Saved,
+    exchanges: Vec<(&'a CallStep, Value)>,
+    asks: Vec<Ask>,
+    /// Only the reason of a failure is wanted: no values are copied for a reader.
+    brief: bool,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(case: &'a Case) -> Self {
+        let (exchanges, asks) = (Vec::new(), Vec::new());
+        Self { case, saved: Saved::default(), exchanges, asks, brief: false }
+    }
+
+    /// A judgement that goes on from here on its own, without the story so far.
+    pub fn fork(&self) -> Self {
+        Self { saved: self.saved.clone(), ..Self::new(self.case) }
+    }
+
+    /// Failures have a reason and little else: cheap enough to judge hundreds of thousands of mutants.
+    #[must_use]
+    pub fn briefly(self) -> Self {
+        Self { brief: true, ..self }
+    }
+
+    /// The arguments of a call, with earlier answers in place.
+    pub fn args(&self, step: &Step, call: &'a CallStep) -> Result<Cow<'a, Value>, Box<Failure>> {
+        let failed = |told: String| {
+            Box::new(Failure { call: Some(seen_call(call)), ..at_step(step, "difference", told) })
+        };
+        let args = self.saved.fill(&call.args).map_err(|reference| {
+            failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
+        })?;
+        wire::arguments::check(&call.operation, &args).map_err(|told| {
+            failed(format!("the call cannot be made with what earlier answers gave: {told}"))
+        })?;
+        Ok(args)
+    }
+
+    /// Holds one step against what was seen of it.
+    pub fn step(&mut self, step: &'a Step, seen: &Seen) -> Result<(), Box<Failure>> {
+        match (&step.action, seen) {
+            (Action::Call(call), Seen::Calls(answers)) if answers.len() == 1 => {
+                self.call(step, call, &answers[0], true)
+            }
+            (Action::Together(calls), Seen::Calls(answers)) if answers.len() == calls.len() => {
+                calls
+                    .iter()
+                    .zip(answers)
+                    .try_for_each(|(call, answer)| self.call(step, call, answer, false))
+            }
+            (Action::Leaves(expected), Seen::Files(found)) => {
+                match files::check(expected, found, &self.saved) {
+                    Some(file) => Err(Box::new(Failure {
+                        expected: Some(file.expected),
+                        got: Some(file.got),
+                        difference: Some(file.difference),
+                        ..at_step(step, "difference", "a file is not as expected".to_owned())
+                    })),
+                    None => Ok(()),
+                }
+            }
+            (Action::Kill { .. } | Action::Write(_), Seen::Nothing) => Ok(()),
+            _ => Err(Box::new(at_step(
+                step,
+                "incomplete",
+                "what was seen does not belong to this step".to_owned(),
+            ))),
+        }
+    }
+
+    /// A step of which nothing was seen did not take place, and that is no pass.
+    fn unseen(&self, step: &'a Step) -> Box<Failure> {
+        let mut calls = step.calls().iter();
+        match calls.find_map(|call| self.args(step, call).err()) {
+            Some(failure) => failure,
+            None => Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())),
+        }
+    }
+
+    /// A process faulted at this step, or at none.
+    pub fn faulted(&mut self, step: Option<&Step>, fault: &Fault, asks: &[Ask]) -> Box<Failure> {
+        self.asks.extend(asks.iter().cloned());
+        let mut failure = Box::new(match step {
+            Some(step) => at_step(step, fault.code(), fault.to_string()),
+            None => Failure::new(fault.code(), fault.to_string(), &self.case.at),
+        });
+        if let Some(Action::Call(call)) = step.map(|step| &step.action) {
+            failure.call = Some(seen_call(call));
+        }
+        self.explained(failure)
+    }
+
+    fn call(
+        &mut self,
+        step: &Step,
+        call: &'a CallStep,
+        answer: &Answered,
+        alone: bool,
+    ) -> Result<(), Box<Failure>> {
+        // What it was called with must have been there: a changed earlier answer may lack it.
+        self.args(step, call)?;
+        let (kind, value) = match outcome(step, call, answer, &self.saved, self.brief) {
+            Ok(found) => found,
+            Err(failure) if self.brief => return Err(failure),
+            // A failure is told with members in order: a subject may give them in another one each time.
+            Err(_) => {
+                self.asks.extend(answer.asks.iter().cloned());
+                return outcome(step, call, &answer.sorted(), &self.saved, false).map(drop);
+            }
+        };
+        if !self.brief {
+            self.asks.extend(answer.asks.iter().cloned());
+            self.exchanges.push((call, told_outcome(kind, value)));
+        }
+        if let Some(name) = &call.saved_as {
+            self.saved.keep(name, value.clone());
+        }
+        if let Some(name) = &call.stream_as {
+            self.saved.keep(name, joined(&answer.events).into());
+        }
+        let done = side_effects(step, call, answer, alone, &self.saved);
+        if self.brief {
+            return done;
+        }
+        done.or_else(|_| side_effects(step, call, &answer.sorted(), alone, &self.saved))
+    }
+
+    /// Calls of fakes belong to a single call, which says what they must be; none is left for the end.
+    pub fn end(&mut self, end: &Ending) -> Result<(), Box<Failure>> {
+        self.asks.extend(end.asks.iter().cloned());
+        let whole = |reason, told| Err(Box::new(Failure::new(reason, told, &self.case.at)));
+        match (&end.refused, end.asks.first()) {
+            (Some(told), _) => {
+                whole("adapter-error", format!("the adapter refused `close`: {told}"))
+            }
+            (None, Some(ask)) => {
+                let told = format!(
+                    "`{}.{}` was called when no call could ask for it",
+                    ask.fake, ask.method
+                );
+                whole("difference", told)
+            }
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Adds what happened before.
+    pub fn explained(&self, mut failure: Box<Failure>) -> Box<Failure> {
+        let exchange = |(call, outcome): &(&CallStep, Value)| {
+            let mut outcome = outcome.clone();
+            outcome.sort_all_objects();
+            Exchange { call: seen_call(call), outcome }
+        };
+        failure.transcript = self.exchanges.iter().map(exchange).collect();
+        failure.asks = self.asks.iter().take(SHOWN_ASKS).cloned().collect();
+        for ask in &mut failure.asks {
+            ask.args = bounded(std::mem::take(&mut ask.args));
+        }
+        failure
+    }
+}
+
+/// The outcome of one call, if it is as expected and tells nothing that must stay hidden.
+fn outcome<'a>(
+    step: &Step,
+    call: &CallStep,
+    answer: &'a Answered,
+    saved: &Saved,
+    brief: bool,
+) -> Result<(Kind, &'a Value), Box<Failure>> {
+    let of_call =
+        |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
+    let reply = match &answer.reply {
+        Ok(reply) => reply,
+        Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
+            let told = format!("the adapter does not implement it: {error}");
+            return Err(Box::new(of_call("not-implemented", told)));
+        }
+        Err(error) if error.code == wire::ODD => {
+            return Err(Box::new(of_call("bad-answer", error.message.clone())));
+        }
+        Err(error) => {
+            let told = format!("the adapter broke instead of answering: {error}");
+            return Err(Box::new(of_call("adapter-error", told)));
+        }
+    };
+    let Some((kind, value)) = reply_of(reply) else {
+        if brief {
+            return Err(bare(step, "bad-answer"));
+        }
+        let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
+        return Err(Box::new(Failure {
+            got: Some(bounded_copy(reply)),
+            ..of_call("bad-answer", told.to_owned())
+        }));
+    };
+    if let Some(difference) = differs(&call.expect, kind, value, saved) {
+        if brief {
+            return Err(bare(step, "difference"));
+        }
+        return Err(Box::new(Failure {
+            expected: Some(bounded(expectation(&call.expect))),
+            got: Some(told_outcome(kind, value)),
+            difference: Some(difference),
+            ..of_call("difference", "the outcome is not as expected".to_owned())
+        }));
+    }
+    if let Some((hidden, path)) = leaked(call, value, &answer.events) {
+        return Err(Box::new(Failure {
+            difference: Some(Difference {
+                path,
+                expected: format!("nothing that holds {}", Value::from(hidden)),
+                got: "a text that holds it".to_owned(),
+            }),
+            got: Some(told_outcome(kind, value)),
+            ..of_call("difference", "a text that must stay hidden was told".to_owned())
+        }));
+    }
+    Ok((kind, value))
+}
+
+/// Whether the calls of fakes and the items of the stream are as expected.
+fn side_effects(
+    step: &Step,
+    call: &CallStep,
+    answer: &Answered,
+    alone: bool,
+    saved: &Saved,
+) -> Result<(), Box<Failure>> {
+    let asks = asks_differ(call, &answer.asks, saved).filter(|_| alone);
+    let events = || events_differ(call, &answer.events, saved);
+    let differs = asks
+        .map(|lists| ("the calls of fakes are not as expected", lists))
+        .or_else(|| Some(("the items of the stream are not as expected", events()?)));
+    match differs {
+        Some((told, (expected, got, difference))) => Err(Box::new(Failure {
+            call: Some(seen_call(call)),
+            expected: Some(expected),
+            got: Some(got),
+            difference: Some(difference),
+            ..at_step(step, "difference", told.to_owned())
+        })),
+        None => Ok(()),
+    }
+}
+
+fn told_outcome(kind: Kind, value: &Value) -> Value {
+    json!({ kind.word(): bounded_copy(value) })
+}
+
+/// The first text that the call should have kept to itself, and where it stands.
+fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'a str, String)> {
+    // Joined, too: a text may be cut anywhere.
+    let joined = joined(events);
+    let mut items = events.iter().enumerate().chain(joined.iter().enumerate());
+    told(&call.hides, value, "$").or_else(|| {
+        items.find_map(|(index, item)| {
+            told(&call.hides, item, &format!("item {} of the stream, $", index + 1))
+        })
+    })
+}
+
+/// So many calls of fakes are kept with a failure.
+const SHOWN_ASKS: usize = 100;
+
+pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
+    let CallStep { operation, args, process, session, .. } = call;
+    CallSeen {
+        operation: operation.clone(),
+        args: bounded_copy(args),
+        process: process.clone(),
+        session: session.clone(),
+    }
+}
+
+/// A failure that nobody reads.
+fn bare(step: &Step, reason: &str) -> Box<Failure> {
+    Box::new(Failure::new(reason, String::new(), &step.at))
+}
+
+/// A failure of one step.
+pub(crate) fn at_step(step: &Step, reason: &str, told: String) -> Failure {
+    Failure { words: step.words.clone(), ..Failure::new(reason, told, &step.at) }
+}

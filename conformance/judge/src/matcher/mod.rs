@@ -1,0 +1,418 @@
+//! Expected values: exact, but where freedom is written down with a `$` matcher.
+//!
+//! Comparison is of canonical JSON: key order and `1` against `1.0` do not count, everything else does.
+
+mod compile;
+mod freedom;
+mod settle;
+mod words;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+pub use self::freedom::{Change, Segment, Touch, changes};
+
+use self::compile::{Place, compile, members};
+use self::words::{around_first_difference, push_index, push_key, short, wanted};
+use crate::saved::Saved;
+use crate::value::sorted;
+
+/// An expected value, ready to be compared.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    /// As it was written, for people.
+    pub source: Value,
+    root: Node,
+}
+
+#[derive(Debug, Clone)]
+enum Node {
+    Exact(Value),
+    Any(Kind),
+    /// Of this kind, and with something in it.
+    NonEmpty(Kind),
+    Matches(Regex),
+    OneOf(Vec<Node>),
+    /// Only as the value of a member: the member may be absent.
+    Optional(Box<Node>),
+    /// Only as the value of a member: the member must not be there.
+    Absent,
+    Object {
+        members: Vec<(String, Node)>,
+        open: bool,
+    },
+    Array(Vec<Node>),
+    Unordered(Vec<Node>),
+    Contains(Vec<Node>),
+    /// An array of which every item is this.
+    Each(Box<Node>),
+    StartsWith(Vec<Node>),
+    /// Begins with the items of a list that an earlier call answered.
+    StartsWithSaved(String),
+    /// A number greater than this one, which may be what an earlier call answered.
+    Above(Box<Node>),
+    /// Of so many bytes at most, and this.
+    Within {
+        bytes: usize,
+        inner: Box<Node>,
+    },
+    /// What an earlier call answered.
+    Saved(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Object,
+    Array,
+    Null,
+    Value,
+}
+
+const KINDS: [(&str, Kind); 8] = [
+    ("string", Kind::String),
+    ("number", Kind::Number),
+    ("integer", Kind::Integer),
+    ("boolean", Kind::Boolean),
+    ("object", Kind::Object),
+    ("array", Kind::Array),
+    ("null", Kind::Null),
+    ("value", Kind::Value),
+];
+
+/// Where two values first part.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Difference {
+    /// `$` is the whole value; `$.details[0].field` a part of it.
+    pub path: String,
+    pub expected: String,
+    pub got: String,
+}
+
+impl Difference {
+    fn new(path: &str, expected: impl Into<String>, got: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), expected: expected.into(), got: got.into() }
+    }
+}
+
+impl Pattern {
+    /// Reads the matchers in `source`; the error says which one is wrong and what would be right.
+    pub fn new(source: Value) -> Result<Self, String> {
+        let root = compile(&source, Place::Value)?;
+        Ok(Self { source, root })
+    }
+
+    /// As [`Self::new`], for an object that may have further members (a contract error).
+    pub fn open(source: Map<String, Value>) -> Result<Self, String> {
+        let root = Node::Object { members: members(&source)?, open: true };
+        Ok(Self { source: Value::Object(source), root })
+    }
+
+    /// Anything at all.
+    pub fn anything() -> Self {
+        Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
+    }
+
+    /// A list without items.
+    pub fn empty_list() -> Self {
+        Self { source: Value::Array(Vec::new()), root: Node::Array(Vec::new()) }
+    }
+
+    /// Whether it demands a list without items.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(&self.root, Node::Array(items) if items.is_empty())
+    }
+
+    /// The first difference, or `None` if `got` is as expected.
+    pub fn difference(&self, got: &Value) -> Option<Difference> {
+        self.difference_given(&Saved::default(), got)
+    }
+
+    /// As [`Self::difference`], where the pattern may refer to earlier answers.
+    pub fn difference_given(&self, saved: &Saved, got: &Value) -> Option<Difference> {
+        Comparison { saved }.differ(&self.root, got, &mut String::from("$"))
+    }
+}
+
+/// A comparison under way.
+#[derive(Clone, Copy)]
+struct Comparison<'a> {
+    saved: &'a Saved,
+}
+
+impl Comparison<'_> {
+    fn differ(self, node: &Node, got: &Value, path: &mut String) -> Option<Difference> {
+        match node {
+            Node::Exact(expected) => self.differ_exactly(expected, got, path),
+            Node::Any(kind) => {
+                (!is_of_kind(*kind, got)).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::NonEmpty(kind) => {
+                let fits = is_of_kind(*kind, got) && !is_empty(got);
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::Matches(regex) => {
+                let fits = got.as_str().is_some_and(|text| regex.is_match(text));
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::OneOf(choices) => {
+                let fits = choices.iter().any(|choice| self.differ(choice, got, path).is_none());
+                (!fits).then(|| Difference::new(path, wanted(node), short(got)))
+            }
+            Node::Optional(inner) => self.differ(inner, got, path),
+            Node::Absent => Some(Difference::new(path, wanted(node), short(got))),
+            Node::Object { members, open } => {
+                let Value::Object(map) = got else {
+                    return Some(Difference::new(path, "an object", short(got)));
+                };
+                for (key, expected) in members {
+                    let length = path.len();
+                    push_key(path, key);
+                    let difference = match map.get(key) {
+                        Some(value) => self.differ(expected, value, path),
+                        None if matches!(expected, Node::Optional(_) | Node::Absent) => None,
+                        None => Some(Difference::new(
+                            path,
+                            wanted(expected),
+                            "nothing: the member is missing",
+                        )),
+                    };
+                    if difference.is_some() {
+                        return difference;
+                    }
+                    path.truncate(length);
+                }
+                if *open {
+                    return None;
+                }
+                let extra =
+                    map.iter().find(|(key, _)| !members.iter().any(|(known, _)| known == *key));
+                extra.map(|(key, value)| {
+                    push_key(path, key);
+                    Difference::new(path, "nothing: no such member", short(value))
+                })
+            }
+            Node::Saved(reference) => match self.saved.get(reference) {
+                Some(expected) => self.differ_exactly(expected, got, path),
+                None => Some(self.not_saved(node, got, path)),
+            },
+            Node::StartsWithSaved(reference) => {
+                let saved = self.saved.get(reference).and_then(Value::as_array);
+                match saved {
+                    Some(items) => {
+                        let items: Vec<Node> = items.iter().cloned().map(Node::Exact).collect();
+                        self.differ_in_order(&items, got, path, false)
+                    }
+                    None => Some(self.not_saved(node, got, path)),
+                }
+            }
+            Node::Above(limit) => {
+                let limit = match &**limit {
+                    Node::Saved(reference) => self.saved.get(reference),
+                    Node::Exact(number) => Some(number),
+                    _ => None,
+                };
+                let Some(limit) = limit.and_then(Value::as_f64) else {
+                    return Some(self.not_saved(node, got, path));
+                };
+                let fits = got.as_f64().is_some_and(|number| number > limit);
+                (!fits)
+                    .then(|| Difference::new(path, format!("a number above {limit}"), short(got)))
+            }
+            Node::Within { bytes, inner } => {
+                let size = match got {
+                    Value::String(text) => text.len(),
+                    other => other.to_string().len(),
+                };
+                if size > *bytes {
+                    let got = format!("{size} bytes: {}", short(got));
+                    return Some(Difference::new(path, format!("at most {bytes} bytes"), got));
+                }
+                self.differ(inner, got, path)
+            }
+            Node::Each(item) => {
+                let Value::Array(items) = got else {
+                    return Some(Difference::new(path, "an array", short(got)));
+                };
+                items.iter().enumerate().find_map(|(index, got)| {
+                    let length = path.len();
+                    push_index(path, index);
+                    let difference = self.differ(item, got, path);
+                    path.truncate(length);
+                    difference
+                })
+            }
+            Node::Array(expected) => self.differ_in_order(expected, got, path, true),
+            Node::StartsWith(expected) => self.differ_in_order(expected, got, path, false),
+            Node::Unordered(expected) => self.differ_in_any_order(expected, got, path, true),
+            Node::Contains(expected) => self.differ_in_any_order(expected, got, path, false),
+        }
+    }
+
+    /// The earlier answer lacks what the pattern refers to.
+    fn not_saved(self, node: &Node, got: &Value, path: &str) -> Difference {
+        let expected = format!("{}, which that answer does not have", wanted(node));
+        Difference::new(path, expected, short(got))
+    }
+
+    fn differ_in_order(
+        self,
+        expected: &[Node],
+        got: &Value,
+        path: &mut String,
+        exhaustive: bool,
+    ) -> Option<Difference> {
+        let Value::Array(items) = got else {
+            return Some(Difference::new(path, "an array", short(got)));
+        };
+        for (index, (expected, item)) in expected.iter().zip(items).enumerate() {
+            let length = path.len();
+            push_index(path, index);
+            let difference = self.differ(expected, item, path);
+            if difference.is_some() {
+                return difference;
+            }
+            path.truncate(length);
+        }
+        if expected.len() == items.len() || (!exhaustive && expected.len() < items.len()) {
+            return None;
+        }
+        push_index(path, expected.len().min(items.len()));
+        let (want, have) = match expected.get(items.len()) {
+            Some(missing) => (wanted(missing), "nothing: the array ends here".to_owned()),
+            None => ("nothing: the array ends here".to_owned(), short(&items[expected.len()])),
+        };
+        Some(Difference::new(path, want, have))
+    }
+
+    /// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
+    /// first fit need not be the right one.
+    fn differ_in_any_order(
+        self,
+        expected: &[Node],
+        got: &Value,
+        path: &str,
+        exhaustive: bool,
+    ) -> Option<Difference> {
+        let Value::Array(items) = got else {
+            return Some(Difference::new(path, "an array", short(got)));
+        };
+        let fits =
+            |node: &Node, item: &Value| self.differ(node, item, &mut String::new()).is_none();
+        let mut taken_by: Vec<Option<usize>> = vec![None; items.len()];
+        for (want, node) in expected.iter().enumerate() {
+            // The common case: items in the order written, or nearly so.
+            if want < items.len() && taken_by[want].is_none() && fits(node, &items[want]) {
+                taken_by[want] = Some(want);
+                continue;
+            }
+            let mut tried = vec![false; items.len()];
+            if !augment(want, expected, items, &fits, &mut taken_by, &mut tried) {
+                return Some(Difference::new(
+                    path,
+                    format!("an item that is {}", wanted(node)),
+                    format!("no such item in {}", short(got)),
+                ));
+            }
+        }
+        if !exhaustive {
+            return None;
+        }
+        let spare = taken_by.iter().position(Option::is_none)?;
+        Some(Difference::new(
+            &format!("{path}[{spare}]"),
+            "nothing: no such item",
+            short(&items[spare]),
+        ))
+    }
+
+    /// Exact comparison without building a tree of nodes.
+    fn differ_exactly(
+        self,
+        expected: &Value,
+        got: &Value,
+        path: &mut String,
+    ) -> Option<Difference> {
+        match (expected, got) {
+            (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
+                // Rare (`$literal`): the node walk already knows how to name the place.
+                // In an order of its own: an answer's members come in another one each time.
+                self.differ(&literal(&sorted(expected)), got, path)
+            }
+            _ => (!same_scalar(expected, got)).then(|| {
+                let (expected, got) =
+                    around_first_difference(expected.to_string(), got.to_string());
+                Difference::new(path, expected, got)
+            }),
+        }
+    }
+}
+
+fn augment(
+    want: usize,
+    expected: &[Node],
+    items: &[Value],
+    fits: &impl Fn(&Node, &Value) -> bool,
+    taken_by: &mut [Option<usize>],
+    tried: &mut [bool],
+) -> bool {
+    for index in 0..items.len() {
+        if tried[index] || !fits(&expected[want], &items[index]) {
+            continue;
+        }
+        tried[index] = true;
+        let free = match taken_by[index] {
+            None => true,
+            Some(other) => augment(other, expected, items, fits, taken_by, tried),
+        };
+        if free {
+            taken_by[index] = Some(want);
+            return true;
+        }
+    }
+    false
+}
+
+fn literal(value: &Value) -> Node {
+    match value {
+        Value::Object(map) => Node::Object {
+            members: map.iter().map(|(key, value)| (key.clone(), literal(value))).collect(),
+            open: false,
+        },
+        Value::Array(items) => Node::Array(items.iter().map(literal).collect()),
+        scalar => Node::Exact(scalar.clone()),
+    }
+}
+
+/// Numbers are equal when their canonical forms are: as doubles, and -0 is 0.
+fn same_scalar(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn is_of_kind(kind: Kind, value: &Value) -> bool {
+    match kind {
+        Kind::String => value.is_string(),
+        Kind::Number => value.is_number(),
+        Kind::Integer => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        Kind::Boolean => value.is_boolean(),
+        Kind::Object => value.is_object(),
+        Kind::Array => value.is_array(),
+        Kind::Null => value.is_null(),
+        Kind::Value => true,
+    }
+}

@@ -1,0 +1,144 @@
+//! A value without what its pattern leaves free: two answers that are right in the same way become the same.
+
+use serde_json::Value;
+
+use super::{Comparison, Node, Pattern};
+use crate::saved::Saved;
+
+impl Pattern {
+    /// Blanks what is free and puts into one order what has none. A value that fits goes on to fit.
+    pub fn settle(&self, value: &mut Value, saved: &Saved) {
+        settle(&self.root, value, saved);
+    }
+}
+
+fn settle(node: &Node, value: &mut Value, saved: &Saved) {
+    match (node, value) {
+        (Node::Any(_), value) => blank(value),
+        (Node::Object { members, open }, Value::Object(map)) => {
+            if *open {
+                map.retain(|key, _| members.iter().any(|(named, _)| named == key));
+            }
+            // Whether it is there is free, and may depend on the moment: who holds a lock is not always known.
+            map.retain(|key, _| {
+                !members
+                    .iter()
+                    .any(|(named, node)| named == key && matches!(node, Node::Optional(_)))
+            });
+            for (key, node) in members {
+                if let Some(member) = map.get_mut(key) {
+                    settle(node, member, saved);
+                }
+            }
+        }
+        (Node::Array(nodes), Value::Array(items)) => {
+            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
+        }
+        // An array that fits with whatever items fits with none.
+        (Node::Each(_), Value::Array(items)) => items.clear(),
+        (Node::Unordered(_), Value::Array(items)) => sort(items),
+        (Node::Contains(nodes), Value::Array(items)) => {
+            sort(items);
+            witnesses(nodes, items, saved);
+        }
+        (Node::StartsWith(nodes), Value::Array(items)) => {
+            items.truncate(nodes.len());
+            nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
+        }
+        (Node::Within { inner, .. }, value) => settle(inner, value, saved),
+        // Which of several values it is may depend on the moment, too.
+        (Node::OneOf(choices), value) => {
+            if let Some(values) = choices.iter().map(exact).collect::<Option<Vec<_>>>()
+                && let Some(first) = values.into_iter().next()
+            {
+                *value = first;
+            }
+        }
+        // What else is written is compared, or not known to be free.
+        _ => {}
+    }
+}
+
+/// The one value that fits, if there is only one.
+fn exact(node: &Node) -> Option<Value> {
+    match node {
+        Node::Exact(value) => Some(value.clone()),
+        Node::Array(items) => items.iter().map(exact).collect(),
+        Node::Object { members, open: false } => {
+            let member = |(key, node): &(String, Node)| Some((key.clone(), exact(node)?));
+            members.iter().map(member).collect::<Option<_>>().map(Value::Object)
+        }
+        _ => None,
+    }
+}
+
+fn sort(items: &mut [Value]) {
+    items.iter_mut().for_each(Value::sort_all_objects);
+    items.sort_by_cached_key(Value::to_string);
+}
+
+/// Keeps one item for each that must be there. What else is there is free.
+fn witnesses(nodes: &[Node], items: &mut Vec<Value>, saved: &Saved) {
+    let fits = |node: &Node, item: &Value| {
+        Comparison { saved }.differ(node, item, &mut String::from("$")).is_none()
+    };
+    let mut kept = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Some(place) = items.iter().position(|item| fits(node, item)) else { return };
+        kept.push(items.remove(place));
+    }
+    sort(&mut kept);
+    *items = kept;
+}
+
+/// The plainest value of the same kind.
+fn blank(value: &mut Value) {
+    *value = match value {
+        Value::Null => Value::Null,
+        Value::Bool(_) => false.into(),
+        Value::Number(_) => 0.into(),
+        Value::String(_) => "".into(),
+        Value::Array(_) => Value::Array(Vec::new()),
+        Value::Object(_) => Value::Object(serde_json::Map::new()),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_free_is_gone_and_what_is_judged_stays() {
+        let pattern = Pattern::new(json!({
+            "id": { "$any": "string" },
+            "at": { "$matches": "^2" },
+            "list": { "$unordered": [1, 2] },
+            "more": { "$open": { "code": "E" } },
+            "n": { "$optional": { "$any": "number" } },
+            "exact": [{ "a": 1 }, { "$any": "boolean" }],
+            "some": { "$contains": [3, 2] },
+            "head": { "$startsWith": [1] },
+            "which": { "$oneOf": [{ "a": ["old"] }, { "a": ["new"] }] },
+            "like": { "$oneOf": ["old", { "$matches": "^n" }] },
+            "short": { "$within": { "bytes": 9, "value": { "$any": "string" } } },
+            "each": { "$each": { "$any": "number" } },
+            "full": { "$nonEmpty": "string" },
+        }))
+        .unwrap();
+        let mut value = json!({
+            "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
+            "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7], "which": { "a": ["new"] }, "like": "new", "short": "abc",
+            "each": [1, 2], "full": "abc",
+        });
+        pattern.settle(&mut value, &Saved::default());
+        let settled = json!({
+            "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
+            "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1], "which": { "a": ["old"] }, "like": "new", "short": "",
+            "each": [], "full": "abc",
+        });
+        assert_eq!(value, settled);
+        assert_eq!(pattern.difference(&value), None, "it goes on to fit");
+    }
+}

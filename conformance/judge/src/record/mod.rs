@@ -1,0 +1,195 @@
+//! A run, written down: everything after a run (verdicts, reports, certificates, merging) is a function
+//! of the suite and this.
+//!
+//! One JSON object a line: a header, then each case in name order with what was seen of it. Lines, so
+//! that a record can be searched and compared with everyday tools, and one case can be read without the
+//! others. There is one way to write a record, and reading accepts no other: two runs in which the subject
+//! did the same give the same bytes. No times, no paths of workspaces and nothing of stderr are in it;
+//! members of a subject's objects stand in the order of their names. What a contract leaves open, such as
+//! the order of appends at the same time, is recorded as it was seen.
+
+mod lines;
+mod merge;
+mod read;
+mod same;
+mod settle;
+
+use proofmark_protocol::HelloReply;
+use serde_json::Value;
+
+pub use self::merge::MergeError;
+pub use self::read::{MOST_BYTES, RecordError};
+pub use self::same::parted;
+use crate::case::{Case, CaseKind};
+use crate::fault::Fault;
+use crate::judge::judge_case;
+use crate::law::LawOptions;
+use crate::law::MOST_SHRINKS;
+use crate::suite::Suite;
+use crate::transcript::{Answered, Seen, Stopped, Transcript, Try};
+use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
+
+/// The version of the format, which every record begins with.
+pub const FORMAT: &str = "proofmark-transcript/1";
+
+/// All that was seen in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The version of the program that made it.
+    pub proofmark: String,
+    /// The digest of the suite that was run.
+    pub suite: String,
+    pub subject: Option<HelloReply>,
+    pub laws: LawOptions,
+    /// Which part of the whole was run, as the user said it.
+    pub partition: Option<String>,
+    pub faults: Vec<Fault>,
+    pub interrupted: bool,
+    /// What the subject's manifest promises and the subject itself does not say.
+    pub unkept: Vec<String>,
+    /// In name order.
+    pub cases: Vec<Recorded>,
+}
+
+/// What was seen of one case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    pub case: String,
+    pub seen: CaseSeen,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum CaseSeen {
+    NotExercised(NotExercised),
+    Played(Transcript),
+}
+
+impl Record {
+    /// The record of a run whose transcripts were kept (`RunOptions::record`). A run that
+    /// says more than a record may hold has none.
+    pub fn of(
+        outcome: &RunOutcome,
+        suite: &Suite,
+        partition: Option<&str>,
+    ) -> Result<Self, RecordError> {
+        let recorded = |result: &CaseResult| {
+            let seen = match (&result.verdict, &result.transcript) {
+                (Verdict::NotExercised { reason }, _) => CaseSeen::NotExercised(reason.clone()),
+                (_, Some(transcript)) => CaseSeen::Played(settled(transcript)),
+                (_, None) => return Err(RecordError::TooLarge),
+            };
+            Ok(Recorded { case: result.case.clone(), seen })
+        };
+        let mut subject = outcome.subject.clone();
+        if let Some(hello) = &mut subject {
+            hello.options.sort_keys();
+            hello.options.values_mut().for_each(Value::sort_all_objects);
+        }
+        Ok(Self {
+            proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+            suite: suite.digest.clone(),
+            subject,
+            laws: outcome.laws,
+            partition: partition.map(str::to_owned),
+            faults: outcome.faults.clone(),
+            interrupted: outcome.interrupted,
+            unkept: outcome.unkept.clone(),
+            cases: outcome.results.iter().map(recorded).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What was seen of a case.
+    pub fn seen(&self, case: &str) -> Option<&CaseSeen> {
+        let index = self.cases.binary_search_by(|one| one.case.as_str().cmp(case)).ok()?;
+        Some(&self.cases[index].seen)
+    }
+
+    /// Whether this is the suite that was run.
+    pub fn is_of(&self, suite: &Suite) -> Result<(), RecordError> {
+        if self.suite == suite.digest {
+            return Ok(());
+        }
+        Err(RecordError::OtherSuite { recorded: self.suite.clone(), have: suite.digest.clone() })
+    }
+
+    /// Judges every case again, without the subject. What was on stderr is not known any more.
+    pub fn rejudge(&self, suite: &Suite) -> Result<RunOutcome, RecordError> {
+        self.is_of(suite)?;
+        let judged = self.cases.iter().map(|recorded| self.rejudge_case(suite, recorded));
+        Ok(RunOutcome {
+            subject: self.subject.clone(),
+            results: judged.collect::<Result<_, _>>()?,
+            faults: self.faults.clone(),
+            laws: self.laws,
+            interrupted: self.interrupted,
+            unkept: self.unkept.clone(),
+            ..RunOutcome::default()
+        })
+    }
+
+    fn rejudge_case(&self, suite: &Suite, recorded: &Recorded) -> Result<CaseResult, RecordError> {
+        let Recorded { case: name, seen } = recorded;
+        let known = suite.cases.binary_search_by(|case| case.name.as_str().cmp(name));
+        let case = known.map(|index| &suite.cases[index]);
+        let case = case.map_err(|_| RecordError::UnknownCase { case: name.clone() })?;
+        let (verdict, transcript) = match seen {
+            CaseSeen::NotExercised(reason) => {
+                (Verdict::NotExercised { reason: reason.clone() }, None)
+            }
+            CaseSeen::Played(transcript) => {
+                self.fits(case, transcript)?;
+                let verdict = judge_case(case, self.laws, transcript);
+                (verdict, Some(transcript.clone()))
+            }
+        };
+        Ok(CaseResult { transcript, ..CaseResult::new(name, verdict) })
+    }
+
+    /// Whether a transcript can be one of this case at all.
+    fn fits(&self, case: &Case, transcript: &Transcript) -> Result<(), RecordError> {
+        let odd = |told| Err(RecordError::OddCase { case: case.name.clone(), told });
+        let CaseKind::Law(_) = case.kind else {
+            if !transcript.tries.is_empty() {
+                return odd("it is no law, and has inputs".to_owned());
+            }
+            let (seen, steps) = (transcript.steps.len(), case.steps.len());
+            return if seen > steps {
+                odd(format!("{seen} steps were seen of a case of {steps}"))
+            } else {
+                Ok(())
+            };
+        };
+        if !transcript.steps.is_empty() {
+            return odd("it is a law, and has steps of its own".to_owned());
+        }
+        let (tried, inputs) = (transcript.tries.len(), self.laws.cases);
+        if u32::try_from(tried).map_or(true, |tried| tried > inputs) {
+            return odd(format!("{tried} inputs were seen of a law that was tried with {inputs}"));
+        }
+        let wrong = |one: &Try| {
+            one.path.len() > MOST_SHRINKS || one.path.bytes().any(|step| !b"sc".contains(&step))
+        };
+        if transcript.tries.iter().any(wrong) {
+            return odd("the way to an input is a few letters `s` and `c`".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// With the members of every object in the order of their names.
+fn settled(transcript: &Transcript) -> Transcript {
+    let mut transcript = transcript.clone();
+    settle(&mut transcript);
+    transcript
+}
+
+fn settle(transcript: &mut Transcript) {
+    for seen in &mut transcript.steps {
+        let Seen::Calls(answers) = seen else { continue };
+        answers.iter_mut().for_each(Answered::sort);
+    }
+    if let Some(Stopped::Refused(error)) = &mut transcript.stopped {
+        error.data.iter_mut().for_each(Value::sort_all_objects);
+    }
+    transcript.tries.iter_mut().for_each(|one| settle(&mut one.transcript));
+}

@@ -1,0 +1,232 @@
+//! A record without what no case judges, so that two runs in which a subject kept the same promises give
+//! the same bytes: process ids in a message, the order of appends at the same time.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{CaseSeen, Record, Recorded};
+use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome};
+use crate::judge::judge_case;
+use crate::outcome::{asked, joined, reply_of};
+use crate::saved::{Saved, references};
+use crate::suite::Suite;
+use crate::transcript::{Answered, Ask, FileSeen, Seen, Transcript};
+use crate::verdict::Verdict;
+
+impl Record {
+    /// The record that a certificate rests on. Only of cases that pass, and only where they go on to
+    /// pass: of a failure everything is evidence.
+    #[must_use]
+    pub fn settled(mut self, suite: &Suite) -> Self {
+        let mut cases = std::mem::take(&mut self.cases);
+        for Recorded { case, seen } in &mut cases {
+            if let (Some(case), CaseSeen::Played(transcript)) = (suite.case(case), seen)
+                && let Some(settled) = self.settled_case(case, transcript)
+            {
+                *transcript = settled;
+            }
+        }
+        self.cases = cases;
+        self
+    }
+
+    fn settled_case(&self, case: &Case, transcript: &Transcript) -> Option<Transcript> {
+        // To settle may repair: what failed must not come out of it as a pass.
+        if judge_case(case, self.laws, transcript) != Verdict::Passed {
+            return None;
+        }
+        let mut settled = transcript.clone();
+        match case.kind {
+            CaseKind::Law(law) => {
+                let examples = law.tried(self.laws, &transcript.tries);
+                for (example, attempt) in examples.zip(&mut settled.tries) {
+                    settle(&example.case.ok()?, &mut attempt.transcript);
+                }
+            }
+            CaseKind::Fixture | CaseKind::Scenario => settle(case, &mut settled),
+        }
+        let judged = judge_case(case, self.laws, &settled);
+        super::settle(&mut settled);
+        (judged == Verdict::Passed).then_some(settled)
+    }
+}
+
+fn settle(case: &Case, transcript: &mut Transcript) {
+    let referred = referred_to(case);
+    let mut saved = Saved::default();
+    for (step, seen) in case.steps.iter().zip(&mut transcript.steps) {
+        match (&step.action, seen) {
+            (Action::Call(_) | Action::Together(_), Seen::Calls(answers)) => {
+                for (call, answer) in step.calls().iter().zip(&*answers) {
+                    keep(call, answer, &mut saved);
+                }
+                for (call, answer) in step.calls().iter().zip(answers) {
+                    if let Ok(reply) = &mut answer.reply {
+                        settle_reply(call, reply, &referred, &saved);
+                    }
+                    settle_lists(call, answer, &saved);
+                }
+            }
+            (Action::Leaves(expected), Seen::Files(files)) => settle_files(expected, files, &saved),
+            _ => {}
+        }
+    }
+}
+
+/// Keeps what later steps refer to, as the judge does.
+fn keep(call: &CallStep, answer: &Answered, saved: &mut Saved) {
+    let value = answer.reply.as_ref().ok().and_then(reply_of).map(|(_, value)| value);
+    if let (Some(name), Some(value)) = (&call.saved_as, value) {
+        saved.keep(name, value.clone());
+    }
+    if let Some(name) = &call.stream_as {
+        saved.keep(name, joined(&answer.events).into());
+    }
+}
+
+/// What later steps refer to: names of answers and the way into them.
+fn referred_to(case: &Case) -> Vec<String> {
+    let mut found = Vec::new();
+    let files = case.steps.iter().filter_map(|step| match &step.action {
+        Action::Leaves(files) => Some(files.values()),
+        _ => None,
+    });
+    let lines = files.flatten().filter_map(|file| match file {
+        FileExpected::Lines { ndjson, .. } => ndjson.as_ref(),
+        _ => None,
+    });
+    lines.for_each(|pattern| references(&pattern.source, &mut found));
+    for call in case.calls() {
+        references(&call.args, &mut found);
+        let outcomes = call.expect.iter().map(Outcome::pattern);
+        outcomes
+            .chain(&call.asks)
+            .chain([&call.streams])
+            .for_each(|pattern| references(&pattern.source, &mut found));
+    }
+    found.into_iter().map(str::to_owned).collect()
+}
+
+/// What later steps refer to stays as it is.
+fn settle_reply(call: &CallStep, reply: &mut Value, referred: &[String], saved: &Saved) {
+    let own = |reference: &String| {
+        let name = call.saved_as.as_deref()?;
+        reference
+            .strip_prefix(name)
+            .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            .map(str::to_owned)
+    };
+    let kept: Vec<String> = referred.iter().filter_map(own).collect();
+    if kept.iter().any(String::is_empty) {
+        return;
+    }
+    for outcome in &call.expect {
+        let key = match outcome {
+            Outcome::Returns(_) => "value",
+            Outcome::Fails(_) => "error",
+        };
+        let pattern = outcome.pattern();
+        let Some(value) =
+            reply.get(key).filter(|value| pattern.difference_given(saved, value).is_none())
+        else {
+            continue;
+        };
+        let before = value;
+        let mut value = value.clone();
+        pattern.settle(&mut value, saved);
+        if !kept.iter().all(|pointer| restore(&mut value, before, pointer)) {
+            return;
+        }
+        if let (Outcome::Fails(_), Value::Object(error)) = (outcome, &mut value) {
+            // Every contract error has one.
+            error.entry("message").or_insert_with(|| json!(""));
+        }
+        *reply = json!({ key: value });
+        return;
+    }
+}
+
+/// Puts a part of the answer back where it was. Not where its way leads through a list that was put in order.
+fn restore(settled: &mut Value, before: &Value, pointer: &str) -> bool {
+    let Some(part) = before.pointer(pointer) else { return true };
+    let mut here = settled;
+    let mut way = String::new();
+    for step in pointer.split('/').skip(1) {
+        way = format!("{way}/{step}");
+        let key = step.replace("~1", "/").replace("~0", "~");
+        here = match here {
+            Value::Object(map) => map.entry(key).or_insert_with(|| match before.pointer(&way) {
+                Some(Value::Array(items)) => Value::Array(items.clone()),
+                Some(Value::Object(_)) => json!({}),
+                other => other.cloned().unwrap_or_default(),
+            }),
+            Value::Array(items) => {
+                let same = before.pointer(&way[..way.len() - step.len() - 1]);
+                let whole =
+                    same.and_then(Value::as_array).is_some_and(|all| all.len() == items.len());
+                match key.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
+                    Some(item) if whole => item,
+                    _ => return false,
+                }
+            }
+            _ => return false,
+        };
+    }
+    here.clone_from(part);
+    true
+}
+
+/// What a fake answered follows from its script, so only what it was asked is kept.
+fn settle_lists(call: &CallStep, answer: &mut Answered, saved: &Saved) {
+    let mut asks = asked(&answer.asks);
+    if let Some(pattern) = &call.asks {
+        pattern.settle(&mut asks, saved);
+    }
+    answer.asks = asks.as_array().into_iter().flatten().map(ask).collect();
+    let mut events = Value::Array(joined(&answer.events));
+    // Later steps may refer to a stream that has a name.
+    if call.stream_as.is_none() {
+        call.streams.settle(&mut events, saved);
+    }
+    if let Value::Array(events) = events {
+        answer.events = events;
+    }
+}
+
+fn ask(told: &Value) -> Ask {
+    let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+    Ask {
+        fake: text("fake"),
+        method: text("method"),
+        args: told["args"].clone(),
+        answer: Value::Null,
+    }
+}
+
+fn settle_files(
+    expected: &BTreeMap<String, FileExpected>,
+    files: &mut BTreeMap<String, FileSeen>,
+    saved: &Saved,
+) {
+    for (path, file) in files {
+        let (Some(FileExpected::Lines { prefix, ndjson }), FileSeen::Text(text)) =
+            (expected.get(path), file)
+        else {
+            continue;
+        };
+        match (prefix, ndjson) {
+            (Some(prefix), None) => text.clone_from(prefix),
+            (None, Some(pattern)) => {
+                let lines: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
+                let Ok(lines) = lines else { continue };
+                let mut lines = Value::Array(lines);
+                pattern.settle(&mut lines, saved);
+                let lines = lines.as_array().into_iter().flatten();
+                *text = lines.map(|line| format!("{line}\n")).collect();
+            }
+            // What follows the beginning is part of the lines.
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! JSON values as they are kept: bounded, and with keys in order.
+
+use serde_json::Value;
+
+/// Changes every string of a value.
+pub fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
+        Value::Object(map) => map.values_mut().for_each(|item| each_string(item, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// So many bytes of a value are kept.
+const MOST: usize = 16 * 1024;
+
+/// A value that is kept until the end of the run, cut if it is large: a subject may answer anything.
+pub fn bounded(value: Value) -> Value {
+    if !is_larger(&value, &mut { MOST }) {
+        return value;
+    }
+    cut(&value)
+}
+
+/// The same of a value that somebody else needs.
+pub(crate) fn bounded_copy(value: &Value) -> Value {
+    if is_larger(value, &mut { MOST }) { cut(value) } else { value.clone() }
+}
+
+/// With keys in order: a subject may give them in another one each time.
+pub fn sorted(value: &Value) -> Value {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    value
+}
+
+fn cut(value: &Value) -> Value {
+    let text = sorted(value).to_string();
+    let head: String = text.chars().take(MOST / 4).collect();
+    Value::from(format!("{head}… ({} bytes in all)", text.len()))
+}
+
+/// Whether a value has more than `left` bytes, or nearly so.
+fn is_larger(value: &Value, left: &mut usize) -> bool {
+    let own = match value {
+        Value::String(text) => text.len() + 2,
+        _ => 4,
+    };
+    if own > *left {
+        return true;
+    }
+    *left -= own;
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_larger(item, left)),
+        Value::Object(map) => map.iter().any(|(key, item)| {
+            *left = left.saturating_sub(key.len() + 4);
+            is_larger(item, left)
+        }),
+        _ => false,
+    }
+}

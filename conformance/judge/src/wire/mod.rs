@@ -1,0 +1,58 @@
+//! The wires that contracts are spoken on, and the operations of each.
+
+pub mod arguments;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// In a transcript: the server answered, but not in the wire's own words.
+pub const ODD: i64 = -32_011;
+/// In a transcript: the adapter's answer to `open` names no wire that can be used.
+pub const NO_WIRE: i64 = -32_012;
+
+/// What a contract is spoken on, if not on the adapter's pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// An MCP server on its stdin and stdout.
+    Mcp,
+    /// A REST and WebSocket server on loopback.
+    Http,
+}
+
+impl Wire {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Http => "http",
+        }
+    }
+
+    /// What cases can do on it.
+    pub fn operations(self) -> &'static [&'static str] {
+        match self {
+            Self::Mcp => &["mcp.tool", "mcp.suggestion", "mcp.request"],
+            Self::Http => &[
+                "http.request",
+                "ws.open",
+                "ws.until",
+                "ws.take",
+                "ws.send",
+                "ws.close",
+                "file.read",
+            ],
+        }
+    }
+
+    /// The wire that an operation belongs to.
+    pub fn of(operation: &str) -> Option<Self> {
+        [Self::Mcp, Self::Http].into_iter().find(|wire| wire.operations().contains(&operation))
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
