@@ -113,7 +113,7 @@ impl Names {
 
     /// Adds the contract's line to the catalog, in the order of the names.
     fn enter(&self, catalog: &Path) -> Result<(), String> {
-        let wrong = |told: String| format!("{}: {told}", catalog.display());
+        let wrong = |message: String| format!("{}: {message}", catalog.display());
         let text = fs::read_to_string(catalog).map_err(|fault| wrong(fault.to_string()))?;
         let line = format!("room-{} = {{ path = \"../contracts/{}\" }}", self.krate, self.id);
         let mut lines: Vec<&str> = text.lines().collect();

@@ -16,26 +16,26 @@ pub fn svg(statement: &Statement) -> String {
         .filter(|contract| contract.certified)
         .map(|contract| contract.id.as_str())
         .collect();
-    let told = match certified.as_slice() {
+    let message = match certified.as_slice() {
         _ if !statement.is_certified() => "not certified".to_owned(),
         few if few.len() <= NAMED => format!("{} certified", few.join(", ")),
         many => format!("{} contracts certified", many.len()),
     };
     let colour = if statement.is_certified() { "#2b6a2f" } else { "#a4262c" };
-    draw("proofmark", &told, colour)
+    draw("proofmark", &message, colour)
 }
 
-fn draw(name: &str, told: &str, colour: &str) -> String {
+fn draw(name: &str, message: &str, colour: &str) -> String {
     let width = |text: &str| text.chars().count() * LETTER + 12;
-    let (left, right) = (width(name), width(told));
-    let (all, name, told) = (left + right, escaped(name), escaped(told));
+    let (left, right) = (width(name), width(message));
+    let (all, name, message) = (left + right, escaped(name), escaped(message));
     let (left_middle, right_middle) = (left / 2, left + right / 2);
     format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" viewBox="0 0 {all} 20" role="img" aria-labelledby="t">
-<title id="t">{name}: {told}</title>
+<title id="t">{name}: {message}</title>
 <clipPath id="r"><rect width="{all}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#r)"><rect width="{left}" height="20" fill="#3d3d3d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" aria-hidden="true"><text x="{left_middle}" y="14">{name}</text><text x="{right_middle}" y="14">{told}</text></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" aria-hidden="true"><text x="{left_middle}" y="14">{name}</text><text x="{right_middle}" y="14">{message}</text></g>
 </svg>
 "##
     )

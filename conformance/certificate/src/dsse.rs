@@ -74,8 +74,8 @@ impl Envelope {
             return Err(EnvelopeError::OtherPayload(envelope.payload_type));
         }
         if envelope.signatures.len() != 1 {
-            let told = format!("{} signatures; there is one", envelope.signatures.len());
-            return Err(EnvelopeError::Form(told));
+            let message = format!("{} signatures; there is one", envelope.signatures.len());
+            return Err(EnvelopeError::Form(message));
         }
         Ok(envelope)
     }

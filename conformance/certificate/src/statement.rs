@@ -170,8 +170,8 @@ pub enum StatementError {
     Form { fault: String },
     #[error("it is not in canonical form, so it was changed after it was made")]
     NotCanonical,
-    #[error("it contradicts itself: {told}")]
-    Contradiction { told: &'static str },
+    #[error("it contradicts itself: {message}")]
+    Contradiction { message: &'static str },
 }
 
 /// Whether something is claimed, or asked for, and all of it is certified.
@@ -270,7 +270,7 @@ impl Statement {
     pub fn parse(bytes: &[u8]) -> Result<Self, StatementError> {
         let statement: Self = serde_json::from_slice(bytes)
             .map_err(|fault| StatementError::Form { fault: fault.to_string() })?;
-        let wrong = |told| Err(StatementError::Contradiction { told });
+        let wrong = |message| Err(StatementError::Contradiction { message });
         if statement.kind != STATEMENT {
             return Err(StatementError::Form { fault: format!("`_type` must be `{STATEMENT}`") });
         }
@@ -394,18 +394,19 @@ pub fn first_difference(stated: &Statement, made: &Statement) -> String {
         contracts
             .flat_map(|contract| &contract.requirements)
             .map(|one| {
-                let told = format!("{} ({} of {} cases)", one.verdict, one.passed, one.cases);
-                (one.id.clone(), told)
+                let verdict = format!("{} ({} of {} cases)", one.verdict, one.passed, one.cases);
+                (one.id.clone(), verdict)
             })
             .collect()
     };
-    let (told, found) = (verdicts(stated), verdicts(made));
-    let ids: BTreeSet<&String> = told.keys().chain(found.keys()).collect();
+    let (claimed, found) = (verdicts(stated), verdicts(made));
+    let ids: BTreeSet<&String> = claimed.keys().chain(found.keys()).collect();
     let absent = "nothing".to_owned();
     for id in ids {
-        let (told, found) = (told.get(id).unwrap_or(&absent), found.get(id).unwrap_or(&absent));
-        if told != found {
-            return format!("it says of {id}: {told}; judged again: {found}");
+        let (claimed, found) =
+            (claimed.get(id).unwrap_or(&absent), found.get(id).unwrap_or(&absent));
+        if claimed != found {
+            return format!("it says of {id}: {claimed}; judged again: {found}");
         }
     }
     if stated.predicate.result != made.predicate.result {

@@ -101,10 +101,10 @@ const TORN: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIV
 #[case(X25519, "a key of another algorithm")]
 #[case("", "no PEM file")]
 #[case("garbage", "no PEM file")]
-fn a_key_of_the_wrong_kind_is_told(#[case] text: &str, #[case] told: &str) {
+fn a_key_of_the_wrong_kind_is_told(#[case] text: &str, #[case] message: &str) {
     let Err(fault) = SecretKey::from_pem(text.as_bytes()) else { panic!("it was taken") };
     let fault = fault.to_string();
-    assert!(fault.contains(told) && fault.contains("openssl genpkey"), "{fault}");
+    assert!(fault.contains(message) && fault.contains("openssl genpkey"), "{fault}");
 }
 
 #[test]

@@ -105,8 +105,8 @@ fn is_named(case: &Case, asked: &[String]) -> bool {
     asked.iter().any(|asked| *asked == case.name || asked == case.id())
 }
 
-fn refused(told: &str) -> Failed {
-    Failed::Usage(format!("not blessed: {}", visible_line(told)))
+fn refused(message: &str) -> Failed {
+    Failed::Usage(format!("not blessed: {}", visible_line(message)))
 }
 
 /// Each round settles how a step of every case ends, or, where that is settled, the lists beside it.
@@ -210,8 +210,8 @@ impl Job<'_> {
         result: &CaseResult,
         draft: &Draft,
     ) -> Result<Option<span::Change>, Failed> {
-        let no_golden = |told: &str| {
-            refused(&format!("`{}`: {told}; a golden is never made of a fault", case.name))
+        let no_golden = |message: &str| {
+            refused(&format!("`{}`: {message}; a golden is never made of a fault", case.name))
         };
         let failure = match &result.verdict {
             Verdict::Passed => return Ok(None),
@@ -222,20 +222,20 @@ impl Job<'_> {
             Verdict::Failed { failure } => failure,
         };
         if failure.reason != "difference" {
-            return Err(no_golden(&failure.told));
+            return Err(no_golden(&failure.message));
         }
         // The first difference ends a case, so it is in the last step that was seen.
         let seen = result.transcript.as_ref().map(|transcript| transcript.steps.as_slice());
         let Some(seen) = seen.filter(|seen| !seen.is_empty()) else {
-            return Err(no_golden(&failure.told));
+            return Err(no_golden(&failure.message));
         };
         let index = seen.len() - 1;
-        let expectations = golden::of(case, seen).map_err(|told| no_golden(&told))?;
+        let expectations = golden::of(case, seen).map_err(|message| no_golden(&message))?;
         if expectations.is_empty() {
-            return Err(no_golden(&failure.told));
+            return Err(no_golden(&failure.message));
         }
-        let change = span::change(case, index, expectations, draft).map_err(|told| {
-            refused(&format!("`{}`: {told}; write this expectation by hand", case.name))
+        let change = span::change(case, index, expectations, draft).map_err(|message| {
+            refused(&format!("`{}`: {message}; write this expectation by hand", case.name))
         })?;
         self.check_guarded(case, index, &change)?;
         Ok(Some(change))

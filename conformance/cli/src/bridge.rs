@@ -72,12 +72,12 @@ pub(crate) fn bridged(server: SubjectCommand, bridged: &Bridged) -> Result<Subje
     for (flag, values) in [("--claim", &bridged.claims), ("--hook", &bridged.hooks)] {
         args.extend(values.iter().flat_map(|value| [flag.into(), value.into()]));
     }
-    let told = [
+    let flags = [
         ("--version", &bridged.version),
         ("--language", &bridged.language),
         ("--ready", &bridged.ready),
     ];
-    for (flag, value) in told {
+    for (flag, value) in flags {
         args.extend(value.iter().flat_map(|value| [flag.into(), value.into()]));
     }
     let patience = bridged.start_timeout.map(|limit| limit.to_string());
@@ -144,7 +144,7 @@ fn adapter(args: BridgeArgs) -> Adapter<Seat> {
 const PORTS: usize = 3;
 
 async fn start(args: &BridgeArgs, seat: &Seat) -> Result<Value, String> {
-    let mut told = String::new();
+    let mut message = String::new();
     for _ in 0..PORTS {
         let port = free_port().map_err(|fault| format!("there is no free port: {fault}"))?;
         let mut server = start_at(args, seat, port)?;
@@ -155,11 +155,11 @@ async fn start(args: &BridgeArgs, seat: &Seat) -> Result<Value, String> {
                     json!({ "wire": { "http": { "base": format!("http://127.0.0.1:{port}") } } }),
                 );
             }
-            Err(NotReady::Ended(how)) => told = how,
+            Err(NotReady::Ended(how)) => message = how,
             Err(NotReady::Silent(how)) => return Err(how),
         }
     }
-    Err(told)
+    Err(message)
 }
 
 fn free_port() -> std::io::Result<u16> {

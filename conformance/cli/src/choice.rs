@@ -228,8 +228,8 @@ fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
         None => beside.to_owned(),
     };
     if !directory.is_dir() {
-        let told = format!("`subject.directory` is no folder: `{}`", directory.display());
-        return Err(manifest::ManifestError::Malformed { path: path.to_owned(), told }.into());
+        let message = format!("`subject.directory` is no folder: `{}`", directory.display());
+        return Err(manifest::ManifestError::Malformed { path: path.to_owned(), message }.into());
     }
     let command = |words: &Vec<String>| -> Option<SubjectCommand> {
         let (program, args) = words.split_first()?;

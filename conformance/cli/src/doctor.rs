@@ -187,7 +187,7 @@ fn write_human(out: &mut dyn Write, news: News<'_>) -> io::Result<()> {
 }
 
 fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    let Finding { check, state, told, change, stderr, .. } = finding;
+    let Finding { check, state, message, change, stderr, .. } = finding;
     // As wide as the widest, whatever the colour.
     let mark = match state {
         State::Sound => styled(GOOD, "sound  "),
@@ -196,7 +196,7 @@ fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
         // They are counted at the end.
         State::Spoilt => return Ok(()),
     };
-    writeln!(out, "  {mark}  {check:<15}  {}", visible_line(told))?;
+    writeln!(out, "  {mark}  {check:<15}  {}", visible_line(message))?;
     for line in stderr {
         writeln!(out, "           {:<15}  stderr: {}", "", visible_line(line))?;
     }
@@ -211,8 +211,8 @@ fn write_end(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
     let spoilt: Vec<&str> = of(State::Spoilt).map(|finding| finding.check).collect();
     if !spoilt.is_empty() {
         let (mark, count) = (styled(QUIET, "not yet"), format!("{} more", spoilt.len()));
-        let told = format!("what is told above is in the way of: {}", spoilt.join(", "));
-        writeln!(out, "  {mark}  {count:<15}  {told}")?;
+        let message = format!("what is told above is in the way of: {}", spoilt.join(", "));
+        writeln!(out, "  {mark}  {count:<15}  {message}")?;
     }
     match of(State::Unsound).count() {
         0 => writeln!(out, "\nthe adapter is sound: what fails now is the implementation's"),

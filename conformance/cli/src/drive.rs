@@ -126,11 +126,11 @@ pub(crate) fn drive(
         elapsed,
         rerun: &rerun,
     };
-    let told = tell(&report, how.format, &outputs, out);
+    let written = tell(&report, how.format, &outputs, out);
     let folder = how.laws.save_found.as_ref();
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
     let kept = keep.map_or(Ok(()), |keep| (keep.write)(&suite, &outcome));
-    let exit = with_reports(told, saved.and(kept))?;
+    let exit = with_reports(written, saved.and(kept))?;
     if outcome.interrupted && outcome.stopped.is_none() {
         Err(Failed::Interrupted)
     } else {
@@ -190,8 +190,8 @@ fn write_human(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         let claims = subject.contracts.join(", ");
         let claims = if claims.is_empty() { "nothing" } else { &claims };
         let HelloReply { name, version, language, .. } = subject;
-        let told = format!("{name} {version} ({language}) claims {claims}");
-        writeln!(out, "{}\n", visible_line(&told))?;
+        let subject = format!("{name} {version} ({language}) claims {claims}");
+        writeln!(out, "{}\n", visible_line(&subject))?;
     }
     // An interrupted run has no verdicts on contracts.
     let judged = aim == Aim::Certify && !outcome.interrupted;

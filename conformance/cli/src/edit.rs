@@ -215,8 +215,8 @@ mod tests {
         let other = folder.path().join("fixtures/b/requirements.toml");
         fs::create_dir_all(other.parent().unwrap()).unwrap();
         fs::write(&other, "theirs").unwrap();
-        let told = draft.write().unwrap_err().to_string();
-        assert!(told.contains("already written: `") && told.contains(LEDGER), "{told}");
+        let message = draft.write().unwrap_err().to_string();
+        assert!(message.contains("already written: `") && message.contains(LEDGER), "{message}");
         assert_eq!(fs::read_to_string(other).unwrap(), "theirs");
     }
 }

@@ -64,8 +64,8 @@ pub(crate) fn envelope(args: &EnvelopeArgs, out: &mut dyn Write) -> Result<Exit,
     let found = examined?;
     let kept = found.iter().filter(|tool| tool.problems.is_empty()).count();
     if args.json {
-        let told = json!({ "server": command.shown, "kept": kept, "tools": found });
-        serde_json::to_writer_pretty(&mut *out, &told).map_err(std::io::Error::from)?;
+        let message = json!({ "server": command.shown, "kept": kept, "tools": found });
+        serde_json::to_writer_pretty(&mut *out, &message).map_err(std::io::Error::from)?;
         writeln!(out)?;
     } else {
         found.iter().try_for_each(|tool| write_tool(out, tool))?;
@@ -80,5 +80,5 @@ fn write_tool(out: &mut dyn Write, tool: &ToolFound) -> std::io::Result<()> {
         true => writeln!(out, "{} {name}", styled(GOOD, "keeps"))?,
         false => writeln!(out, "{} {name}", styled(BAD, "broken"))?,
     }
-    tool.problems.iter().try_for_each(|told| writeln!(out, "  {}", visible_line(told)))
+    tool.problems.iter().try_for_each(|message| writeln!(out, "  {}", visible_line(message)))
 }

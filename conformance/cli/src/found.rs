@@ -35,8 +35,8 @@ pub(crate) fn save(folder: &Path, outcome: &RunOutcome) -> Result<(), Failed> {
 /// Adds the cases that are not there yet; gives their ids.
 fn add(path: &Path, contract: &str, cases: Vec<Value>) -> io::Result<Vec<String>> {
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        let told = "it is there already, and no regular file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, told));
+        let message = "it is there already, and no regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let mut file = match std::fs::read_to_string(path) {
         Ok(text) => serde_json::from_str(&text)?,
@@ -46,8 +46,8 @@ fn add(path: &Path, contract: &str, cases: Vec<Value>) -> io::Result<Vec<String>
         Err(fault) => return Err(fault),
     };
     let Some(kept) = file.get_mut("cases").and_then(Value::as_array_mut) else {
-        let told = "it is there already, but has no list of `cases`";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, told));
+        let message = "it is there already, but has no list of `cases`";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     };
     let mut added = Vec::new();
     for case in cases {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use proofmark_judge::{Place, Problem};
+use proofmark_judge::{Problem, Span};
 use proofmark_report::text::counted;
 use proofmark_suite::SuiteFiles;
 use serde_json::json;
@@ -56,7 +56,7 @@ fn write_json(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
     let listed: Vec<_> = problems
         .iter()
         .map(|problem| {
-            let Place { line, column, length } = problem.place();
+            let Span { line, column, length } = problem.place();
             json!({
                 "file": problem.at.file, "line": line, "column": column, "endColumn": column + length,
                 "message": problem.message, "fix": problem.fix(),
@@ -84,7 +84,7 @@ fn shown(problem: &Problem, text: &str) -> String {
         }
         _ => &problem.message,
     };
-    let Place { line, column, length } = problem.place();
+    let Span { line, column, length } = problem.place();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let title = Level::ERROR.primary_title(what);
     // A law stands in no file, and so on no line.

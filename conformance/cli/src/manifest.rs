@@ -105,8 +105,8 @@ impl Wire {
 pub(crate) enum ManifestError {
     #[error("the manifest `{}` cannot be read: {fault}", path.display())]
     Unreadable { path: PathBuf, fault: std::io::Error },
-    #[error("the manifest `{}` is not as it should be: {told}\n`proofmark schema manifest` says what may stand in it", path.display())]
-    Malformed { path: PathBuf, told: String },
+    #[error("the manifest `{}` is not as it should be: {message}\n`proofmark schema manifest` says what may stand in it", path.display())]
+    Malformed { path: PathBuf, message: String },
 }
 
 impl Manifest {
@@ -114,11 +114,12 @@ impl Manifest {
         let unreadable = |fault| ManifestError::Unreadable { path: path.to_owned(), fault };
         let about = std::fs::metadata(path).map_err(unreadable)?;
         if !about.is_file() || about.len() > MOST_BYTES {
-            let told = format!("it must be a file of at most {MOST_BYTES} bytes");
-            return Err(unreadable(std::io::Error::other(told)));
+            let message = format!("it must be a file of at most {MOST_BYTES} bytes");
+            return Err(unreadable(std::io::Error::other(message)));
         }
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let malformed = |told: String| ManifestError::Malformed { path: path.to_owned(), told };
+        let malformed =
+            |message: String| ManifestError::Malformed { path: path.to_owned(), message };
         let manifest: Self = toml::from_str(&text)
             .map_err(|fault| malformed(fault.to_string().trim_end().to_owned()))?;
         manifest.check().map_err(malformed)?;

@@ -106,9 +106,9 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
         elapsed: started.elapsed(),
         rerun: &rerun,
     };
-    let told = tell(&report, args.format, &outputs, out);
+    let written = tell(&report, args.format, &outputs, out);
     let issued = ready.map_or(Ok(()), |ready| ready.issue(&suite, &outcome, record));
-    with_reports(told, issued)
+    with_reports(written, issued)
 }
 
 /// The transcripts in a folder, by name.

@@ -219,17 +219,17 @@ impl Ledger {
         draft.put(&self.path, self.document.to_string());
     }
 
-    fn wrong(&self, told: &str) -> Failed {
-        Failed::Usage(format!("the ledger `{}` {told}; `proofmark lint` tells more", self.path))
+    fn wrong(&self, message: &str) -> Failed {
+        Failed::Usage(format!("the ledger `{}` {message}; `proofmark lint` tells more", self.path))
     }
 
     fn requirements(&mut self) -> Result<&mut ArrayOfTables, Failed> {
-        let told = self.wrong("has a `requirement` that is no list of tables");
+        let message = self.wrong("has a `requirement` that is no list of tables");
         self.document
             .entry("requirement")
             .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
             .as_array_of_tables_mut()
-            .ok_or(told)
+            .ok_or(message)
     }
 
     fn ids(&self) -> impl Iterator<Item = &str> {

@@ -81,13 +81,13 @@ impl Outputs {
     pub(crate) fn prepare(&self, own: &[Own]) -> Result<Prepared, Failed> {
         let mut targets: Vec<Target> = Vec::new();
         for Target { kind, file } in &self.report {
-            let place = place_of(file).map_err(|told| unwritable(file, told))?;
+            let place = place_of(file).map_err(|message| unwritable(file, message))?;
             if targets.iter().any(|known| known.file == place) {
                 return Err(unwritable(file, "two reports would go to this file".to_owned()));
             }
             if let Some(own) = own.iter().find(|own| real(&own.path) == place) {
-                let told = format!("it is {} of this run; choose another name", own.what);
-                return Err(unwritable(file, told));
+                let message = format!("it is {} of this run; choose another name", own.what);
+                return Err(unwritable(file, message));
             }
             targets.push(Target { kind: *kind, file: place });
         }
@@ -95,10 +95,10 @@ impl Outputs {
         let summary = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|file| !file.is_empty());
         let summary = summary.filter(|_| github).map(PathBuf::from);
         if let Some(file) = &summary {
-            place_of(file).map_err(|told| {
+            place_of(file).map_err(|message| {
                 let hint =
                     "; it is what `GITHUB_STEP_SUMMARY` names, and `--no-github` does without";
-                unwritable(file, told + hint)
+                unwritable(file, message + hint)
             })?;
         }
         Ok(Prepared { targets, github, summary })
@@ -110,8 +110,8 @@ pub(crate) fn on_github() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-fn unwritable(file: &Path, told: String) -> Failed {
-    Failed::Usage(format!("a report cannot be written to `{}`: {told}", file.display()))
+fn unwritable(file: &Path, message: String) -> Failed {
+    Failed::Usage(format!("a report cannot be written to `{}`: {message}", file.display()))
 }
 
 /// The file itself, through symbolic links, if a report can take its place.

@@ -111,11 +111,11 @@ pub(crate) fn unkept(
     let of = |id: &String| subject.of_contract.get(id).or(subject.command.as_ref());
     let all = subject.command.iter().chain(subject.of_contract.values());
     let whole = all.clone().all(|command| did_run(Some(command)));
-    let told = |what: &str, one: &String| {
+    let message = |what: &str, one: &String| {
         format!("the manifest says that the subject {what} `{one}`, and `hello` does not")
     };
     let claims = subject.claims.iter().filter(|id| did_run(of(id)));
-    let claims = claims.filter(|id| !hello.contracts.contains(id)).map(|id| told("claims", id));
+    let claims = claims.filter(|id| !hello.contracts.contains(id)).map(|id| message("claims", id));
     let hooks = subject.hooks.iter().filter(|hook| whole && !hello.hooks.contains(hook));
-    claims.chain(hooks.map(|hook| told("offers the hook", hook))).collect()
+    claims.chain(hooks.map(|hook| message("offers the hook", hook))).collect()
 }

@@ -82,8 +82,8 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
 
 fn write_faults(out: &mut dyn Write, faults: &[Fault]) -> io::Result<()> {
     for fault in faults {
-        let told = fault.to_string();
-        writeln!(out, "{} {}: {}", styled(BAD, "FAULT"), fault.code(), visible_line(&told))?;
+        let message = fault.to_string();
+        writeln!(out, "{} {}: {}", styled(BAD, "FAULT"), fault.code(), visible_line(&message))?;
     }
     Ok(())
 }
@@ -142,7 +142,12 @@ fn again(
                     writeln!(out, "  first at {place}\n    recorded  {was}\n    now       {is}")?;
                 }
                 (before, after) => {
-                    writeln!(out, "    recorded  {}\n    now       {}", told(before), told(after))?;
+                    writeln!(
+                        out,
+                        "    recorded  {}\n    now       {}",
+                        describe(before),
+                        describe(after)
+                    )?;
                 }
             }
         }
@@ -154,7 +159,7 @@ fn again(
     standing(if same { Exit::Holds } else { Exit::DoesNotHold }, written)
 }
 
-fn told(seen: Option<&CaseSeen>) -> String {
+fn describe(seen: Option<&CaseSeen>) -> String {
     match seen {
         Some(CaseSeen::NotExercised(reason)) => {
             format!("not exercised: {}", visible_line(&reason.to_string()))
@@ -241,7 +246,7 @@ fn show(
 }
 
 fn write_failure(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
-    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
+    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.message))?;
     for (label, value) in [("expected", &failure.expected), ("got", &failure.got)] {
         if let Some(value) = value {
             writeln!(out, "  {} {}", styled(QUIET, label), json(value))?;
@@ -286,8 +291,8 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
             let reply = match &answer.reply {
                 Ok(value) => json(value),
                 Err(error) => {
-                    let told = error.to_string();
-                    format!("{} {}", styled(BAD, "adapter error"), visible_line(&told))
+                    let message = error.to_string();
+                    format!("{} {}", styled(BAD, "adapter error"), visible_line(&message))
                 }
             };
             writeln!(out, "    answer {reply}")?;
@@ -316,8 +321,8 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
     }
     match &transcript.stopped {
         Some(Stopped::Refused(error)) => {
-            let told = error.to_string();
-            writeln!(out, "  the adapter refused `open`: {}", visible_line(&told))?;
+            let message = error.to_string();
+            writeln!(out, "  the adapter refused `open`: {}", visible_line(&message))?;
         }
         Some(Stopped::Fakes(message)) => {
             writeln!(out, "  its fakes cannot be made: {}", visible_line(message))?;

@@ -82,9 +82,9 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     };
     let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
     if args.saboteurs && !args.subject.is_reference() {
-        let told =
+        let message =
             "saboteurs are the built-in reference with one promise broken; leave the command out";
-        return Err(Failed::Usage(told.to_owned()));
+        return Err(Failed::Usage(message.to_owned()));
     }
     let parts: [(&str, bool, Part); 4] = [
         ("adversaries", all || args.adversaries, |bench| bench.adversaries()),
@@ -109,10 +109,10 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     // Subjects crash and are killed here on purpose, and the programs that they had started are nobody's then.
     let left = orphans.kill();
     if left > 0 {
-        let told = format!(
+        let message = format!(
             "{left} process(es) of subjects that crashed or were killed ran on, and were ended"
         );
-        written = written.and_then(|()| if human { writeln!(out, "{told}") } else { Ok(()) });
+        written = written.and_then(|()| if human { writeln!(out, "{message}") } else { Ok(()) });
         data.insert("left".to_owned(), json!(left));
     }
     data.insert("holds".to_owned(), json!(holds));
@@ -201,10 +201,12 @@ impl Bench<'_> {
         lines.extend(report.toothless.iter().map(|case| {
             format!("{} {case}: no change of the answers fails it", styled(BAD, "TOOTHLESS"))
         }));
-        lines.extend(report.faults.iter().map(|told| format!("{} {told}", styled(BAD, "FAULT"))));
+        lines.extend(
+            report.faults.iter().map(|message| format!("{} {message}", styled(BAD, "FAULT"))),
+        );
         lines.extend(report.not_passed.iter().map(|case| {
-            let told = "the subject itself does not pass it, so its mutants say nothing";
-            format!("{} {case}: {told}", styled(BAD, "NOT PASSED"))
+            let message = "the subject itself does not pass it, so its mutants say nothing";
+            format!("{} {case}: {message}", styled(BAD, "NOT PASSED"))
         }));
         Ok(Found { holds: report.holds(), lines, data: json!(report) })
     }
@@ -240,9 +242,9 @@ impl Bench<'_> {
                 report.failing,
                 report.differing.len(),
             ));
-            found
-                .lines
-                .extend(report.empty.iter().map(|told| format!("{} {told}", styled(BAD, "EMPTY"))));
+            found.lines.extend(
+                report.empty.iter().map(|message| format!("{} {message}", styled(BAD, "EMPTY"))),
+            );
             found.lines.extend(report.differing.iter().map(|differing| {
                 let determinism::Differing { way, first, other } = differing;
                 format!("{} {way}: `{first}` became `{other}`", styled(BAD, "DIFFERS"))

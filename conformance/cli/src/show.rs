@@ -139,7 +139,7 @@ fn show_case(out: &mut dyn Write, suite: &Suite, case: &Case) -> Result<(), Fail
         return match example.map(|mut cases| cases.pop()) {
             Ok(Some(example)) => show_steps(out, &example),
             Ok(None) => Ok(()),
-            Err(told) => Err(Failed::Usage(told)),
+            Err(message) => Err(Failed::Usage(message)),
         };
     }
     show_steps(out, case)

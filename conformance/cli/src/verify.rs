@@ -44,26 +44,26 @@ type Checked<T> = Result<Result<T, Refuted>, Failed>;
 /// Writes what was checked, and what was not: when all is checked, so that a reader who stops early
 /// changes nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let mut told = Vec::new();
-    let exit = match check(args, &mut told) {
+    let mut lines = Vec::new();
+    let exit = match check(args, &mut lines) {
         Ok(Ok(statement)) if statement.is_certified() => {
             let certified = statement.predicate.contracts.iter().filter(|one| one.certified);
             let ids: Vec<&str> = certified.map(|one| one.id.as_str()).collect();
             let word = if args.key.is_some() { "genuine" } else { "sound, whoever made it" };
-            writeln!(told, "{word}: certified for {}", ids.join(", "))?;
+            writeln!(lines, "{word}: certified for {}", ids.join(", "))?;
             Ok(Exit::Holds)
         }
         Ok(Ok(_)) => {
-            writeln!(told, "it holds, and it says: NOT CERTIFIED")?;
+            writeln!(lines, "it holds, and it says: NOT CERTIFIED")?;
             Ok(Exit::DoesNotHold)
         }
         Ok(Err(Refuted(why))) => {
-            writeln!(told, "NO         {}\nthe certificate does not hold", visible_line(&why))?;
+            writeln!(lines, "NO         {}\nthe certificate does not hold", visible_line(&why))?;
             Ok(Exit::DoesNotHold)
         }
         Err(fault) => Err(fault),
     };
-    let written = out.write_all(&told);
+    let written = out.write_all(&lines);
     // A fault of the files is worth more than one of the output.
     standing(exit?, written)
 }

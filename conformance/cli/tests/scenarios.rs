@@ -39,7 +39,7 @@ fn tell(suite: &Suite, name: &str, file: &str, line: usize) -> Result<(), String
         .enable_all()
         .build()
         .map_err(|fault| fault.to_string())?;
-    let told = runtime.block_on(
+    let shown = runtime.block_on(
         Narrative::cucumber::<PathBuf>()
             .with_writer(
                 writer::Basic::raw(std::io::sink(), writer::Coloring::Never, 0)
@@ -55,8 +55,8 @@ fn tell(suite: &Suite, name: &str, file: &str, line: usize) -> Result<(), String
             })
             .filter_run(path, move |_, _, scenario| scenario.position.line == line),
     );
-    let stats = <_ as cucumber::writer::Stats<Narrative>>::passed_steps(&told);
-    if <_ as cucumber::writer::Stats<Narrative>>::execution_has_failed(&told) || stats == 0 {
+    let stats = <_ as cucumber::writer::Stats<Narrative>>::passed_steps(&shown);
+    if <_ as cucumber::writer::Stats<Narrative>>::execution_has_failed(&shown) || stats == 0 {
         return Err(format!(
             "{file}:{line}: cucumber could not play the scenario ({stats} steps passed)"
         ));

@@ -154,10 +154,10 @@ pub(super) async fn sessions(wire: &mut Wire) -> Result<Finding, Trouble> {
         ));
     }
     wire.ask(3, "close", &json!({ "session": "one" })).await?;
-    let wrong = |told: &str, answer: &Value| {
+    let wrong = |message: &str, answer: &Value| {
         Ok(Finding::unsound(
             CHECK,
-            format!("{told}: {answer}"),
+            format!("{message}: {answer}"),
             "keep sessions by name from `open` to `close`, and answer a call in any other with the error -32602",
         ))
     };
@@ -249,26 +249,26 @@ pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
             Ok(()) => {}
             Err(Late::Trouble(trouble)) => return Err(trouble),
             Err(Late::After { answered, within }) => {
-                let told = format!(
+                let message = format!(
                     "of {MANY} `{method}` in one go, {answered} were answered within {:.1} s",
                     within.as_secs_f64()
                 );
                 let change = format!(
                     "answer every request as it comes, and do not let calls queue behind each other: in a run {AT_A_TIME} are under way at a time, each with the limit for one answer; or allow more with `--timeout MS`"
                 );
-                return Ok(Finding::unsound(CHECK, told, change));
+                return Ok(Finding::unsound(CHECK, message, change));
             }
         }
         for id in ids {
             let answer = wire.take(id);
             if code(&answer) == Some(RpcError::INVALID_PARAMS) {
-                let told = format!(
+                let message = format!(
                     "with {MANY} sessions open, `{method}` was answered with {}",
                     answer["error"]
                 );
                 return Ok(Finding::unsound(
                     CHECK,
-                    told,
+                    message,
                     "keep every session by its own name until it is closed",
                 ));
             }
@@ -346,15 +346,15 @@ fn never_asked(
         );
     }
     let said = answer.get("error").or(answer.get("result")).unwrap_or(&Value::Null);
-    let told = format!("`{operation}` was answered without asking the fake `{fake}`: {said}");
+    let message = format!("`{operation}` was answered without asking the fake `{fake}`: {said}");
     let claims = hello["result"]["contracts"].as_array();
     match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == contract)) {
         true => Finding::unsound(
             check,
-            told,
+            message,
             "while a call is under way, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
         ),
-        false => Finding::not_yet(check, format!("`{contract}` is not claimed; {told}")),
+        false => Finding::not_yet(check, format!("`{contract}` is not claimed; {message}")),
     }
 }
 

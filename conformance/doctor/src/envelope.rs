@@ -96,11 +96,11 @@ async fn examine_tools(
         }
         let mut problems = Vec::new();
         for (how, input) in &calls {
-            let told = match mcp::tool(server, name, Some(input)).await {
+            let message = match mcp::tool(server, name, Some(input)).await {
                 Ok(envelope) => wrong_with(&envelope, &names),
-                Err(trouble) => vec![trouble.told()],
+                Err(trouble) => vec![trouble.message()],
             };
-            problems.extend(told.into_iter().map(|told| format!("({how}) {told}")));
+            problems.extend(message.into_iter().map(|message| format!("({how}) {message}")));
         }
         let calls = calls.into_iter().map(|(how, _)| how).collect();
         found.push(ToolFound { tool: name.to_owned(), calls, problems });

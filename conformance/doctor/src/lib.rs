@@ -31,7 +31,7 @@ pub struct Finding {
     pub check: &'static str,
     pub state: State,
     /// What was seen.
-    pub told: String,
+    pub message: String,
     /// What to change, unless all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
@@ -67,29 +67,36 @@ pub struct Promised {
 }
 
 impl Finding {
-    fn new(check: &'static str, state: State, told: impl Into<String>) -> Self {
-        Self { check, state, told: cut(told.into()), change: None, stderr: Vec::new(), fault: None }
+    fn new(check: &'static str, state: State, message: impl Into<String>) -> Self {
+        Self {
+            check,
+            state,
+            message: cut(message.into()),
+            change: None,
+            stderr: Vec::new(),
+            fault: None,
+        }
     }
 
-    fn sound(check: &'static str, told: impl Into<String>) -> Self {
-        Self::new(check, State::Sound, told)
+    fn sound(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, State::Sound, message)
     }
 
-    fn unsound(check: &'static str, told: impl Into<String>, change: impl Into<String>) -> Self {
-        Self { change: Some(change.into()), ..Self::new(check, State::Unsound, told) }
+    fn unsound(check: &'static str, message: impl Into<String>, change: impl Into<String>) -> Self {
+        Self { change: Some(change.into()), ..Self::new(check, State::Unsound, message) }
     }
 
-    fn not_yet(check: &'static str, told: impl Into<String>) -> Self {
-        Self::new(check, State::NotYet, told)
+    fn not_yet(check: &'static str, message: impl Into<String>) -> Self {
+        Self::new(check, State::NotYet, message)
     }
 }
 
 /// An answer that is told of may have megabytes.
-fn cut(told: String) -> String {
+fn cut(message: String) -> String {
     const MOST: usize = 1_000;
-    match told.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}… ({} bytes in all)", &told[..at], told.len()),
-        None => told,
+    match message.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}… ({} bytes in all)", &message[..at], message.len()),
+        None => message,
     }
 }
 
@@ -169,8 +176,8 @@ impl Exam<'_> {
         if first == finding.check {
             return finding;
         }
-        let told = format!("the fault under `{first}` is in the way");
-        Finding::new(finding.check, State::Spoilt, told)
+        let message = format!("the fault under `{first}` is in the way");
+        Finding::new(finding.check, State::Spoilt, message)
     }
 }
 
@@ -252,7 +259,9 @@ fn sameness(trouble: &Trouble, finding: &Finding) -> Option<String> {
     match trouble {
         Trouble::Unasked { .. } => Some("unasked".to_owned()),
         Trouble::Slow { .. } => Some("slow".to_owned()),
-        Trouble::NotAMessage { wrong, .. } if !wrong.contains("`id`") => Some(finding.told.clone()),
+        Trouble::NotAMessage { wrong, .. } if !wrong.contains("`id`") => {
+            Some(finding.message.clone())
+        }
         Trouble::NotAMessage { change, .. } => Some((*change).to_owned()),
         Trouble::Ended { status, to, .. } => {
             // Calls have many names here.

@@ -19,8 +19,8 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
     match wire.ask(0, "hello", &greeting()).await {
         Ok(answer) => {
             let elapsed = started.elapsed().as_millis();
-            let told = format!("said hello {elapsed} ms after it was started");
-            (Finding::sound(CHECK, told), Some(answer))
+            let message = format!("said hello {elapsed} ms after it was started");
+            (Finding::sound(CHECK, message), Some(answer))
         }
         Err(silent @ Trouble::Silent { unfinished: None, .. }) => {
             wire.close_stdin().await;
@@ -42,14 +42,14 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
         }
         // It may have ended before anything could be written, or while it was: no request is to blame.
         Err(Trouble::Ended { status, stderr, .. }) => {
-            let told = format!("the adapter ended {status} before it answered `hello`");
+            let message = format!("the adapter ended {status} before it answered `hello`");
             let change = match stderr.is_empty() {
                 true => {
                     "run the command by hand: it ends before it reads a request, and says nothing on stderr"
                 }
                 false => "fix what its stderr says: it ends before it reads a request",
             };
-            let finding = Finding::unsound(CHECK, told, change);
+            let finding = Finding::unsound(CHECK, message, change);
             (Finding { stderr: last(&stderr), ..finding }, None)
         }
         Err(trouble) => (troubled(CHECK, &trouble), None),
@@ -59,7 +59,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
 /// What `hello` says.
 pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -> Finding {
     const CHECK: &str = "introduction";
-    let bad = |told: String, change: String| Finding::unsound(CHECK, told, change);
+    let bad = |message: String, change: String| Finding::unsound(CHECK, message, change);
     if let Some(error) = answer.get("error") {
         return bad(
             format!("`hello` was answered with the error {error}"),

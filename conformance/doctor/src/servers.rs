@@ -35,7 +35,7 @@ pub(super) async fn server(
     patience: Patience,
 ) -> Result<Finding, Trouble> {
     let check = check(wire);
-    let unsound = |told: String, change: &str| Finding::unsound(check, told, change);
+    let unsound = |message: String, change: &str| Finding::unsound(check, message, change);
     let Ok(workspace) = TempDir::new() else {
         return Ok(Finding::not_yet(check, "no folder can be made for a session"));
     };
@@ -50,9 +50,9 @@ pub(super) async fn server(
     }
     let offer = match Offer::read(wire, &answer["result"]) {
         Ok(offer) => offer,
-        Err(told) => {
+        Err(message) => {
             let change = "name the server in the answer to `open`: `proofmark guide wires`";
-            return Ok(unsound(told, change));
+            return Ok(unsound(message, change));
         }
     };
     Ok(match offer {
@@ -75,7 +75,9 @@ pub(super) async fn server(
         },
         Offer::Http(server) => match reachable(&server, patience).await {
             Ok(()) => Finding::sound(check, "the server answers where `open` says"),
-            Err(told) => unsound(told, "answer `open` once the server serves, with its address"),
+            Err(message) => {
+                unsound(message, "answer `open` once the server serves, with its address")
+            }
         },
     })
 }

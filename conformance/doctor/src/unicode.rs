@@ -40,9 +40,9 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
         ("fa\u{301}ce 🙂 ☃", "letters of several bytes"),
         ("quote\" back\\slash\ttab\u{0}nul", "escapes"),
     ]) {
-        let told = match known_by(wire, id, name).await {
+        let message = match known_by(wire, id, name).await {
             Ok(None) => continue,
-            Ok(Some(told)) => format!("a session with {what} in its name {told}"),
+            Ok(Some(message)) => format!("a session with {what} in its name {message}"),
             Err(Trouble::Silent { to, unfinished: None, .. }) => {
                 format!(
                     "`{to}` got no answer with {what} in the session's name, and one without it"
@@ -50,7 +50,7 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
             }
             Err(trouble) => return Err(trouble),
         };
-        return Ok(Finding::unsound(CHECK, told, SPLIT));
+        return Ok(Finding::unsound(CHECK, message, SPLIT));
     }
     let mut came = Vec::new();
     match given_back(wire, probes, &mut came).await {
@@ -60,11 +60,11 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
         Err(_) if !came.is_empty() => {}
         Err(trouble) => return Err(trouble),
     }
-    if let Some(told) = came.iter().find_map(|came| match came {
-        Came::Changed(told) => Some(told),
+    if let Some(message) = came.iter().find_map(|came| match came {
+        Came::Changed(message) => Some(message),
         Came::Same | Came::Untold => None,
     }) {
-        return Ok(Finding::unsound(CHECK, told, UTF_8));
+        return Ok(Finding::unsound(CHECK, message, UTF_8));
     }
     Ok(match came.contains(&Came::Same) {
         true => Finding::sound(CHECK, "strings come back as they were sent"),
@@ -158,14 +158,14 @@ fn hashed(operation: &str, said: &Value) -> Came {
         let counts = [LETTERS.chars().count(), LETTERS.encode_utf16().count(), LETTERS.len()];
         counts.into_iter().any(|count| is(&one.repeat(count)))
     };
-    let told = if is(&as_latin_1()) {
+    let message = if is(&as_latin_1()) {
         "as if they had been read as Latin-1"
     } else if replaced("?") || replaced("\u{fffd}") {
         "as if they had been replaced by `?` or U+FFFD"
     } else {
         return Came::Untold;
     };
-    Came::Changed(format!("`{operation}` hashes `{LETTERS}` {told}"))
+    Came::Changed(format!("`{operation}` hashes `{LETTERS}` {message}"))
 }
 
 fn as_latin_1() -> String {
@@ -182,8 +182,10 @@ mod tests {
         assert_eq!(said(LETTERS), Came::Same);
         assert_eq!(said(r"\u00e9\u2603"), Came::Untold, "escaped");
         assert_eq!(within(&json!("not implemented"), "x"), Came::Untold);
-        assert!(matches!(said("????"), Came::Changed(told) if told.ends_with("`????`")));
-        assert!(matches!(said(&as_latin_1()), Came::Changed(told) if told.ends_with("Latin-1")));
+        assert!(matches!(said("????"), Came::Changed(message) if message.ends_with("`????`")));
+        assert!(
+            matches!(said(&as_latin_1()), Came::Changed(message) if message.ends_with("Latin-1"))
+        );
     }
 
     #[test]

@@ -337,7 +337,7 @@ const A_MESSAGE: &str = "print for people on stderr; a message is one object on 
 
 /// A line as a message, or what is wrong with it and what would be right.
 fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
-    let wrong = |told: &str, change| Err((told.to_owned(), change));
+    let wrong = |message: &str, change| Err((message.to_owned(), change));
     if line.starts_with(b"\xef\xbb\xbf") {
         return wrong("it begins with a byte order mark", "write UTF-8 without a byte order mark");
     }

@@ -16,7 +16,7 @@ pub enum Fault {
     },
     /// A line on stdout is no message.
     Garbage {
-        told: String,
+        message: String,
     },
     /// The last line has no end.
     HalfALine {
@@ -35,7 +35,7 @@ pub enum Fault {
     /// An answer that is a message, but not the one that the protocol asks for.
     BadAnswer {
         to: String,
-        told: String,
+        message: String,
     },
     WrongVersion {
         spoken: u64,
@@ -64,7 +64,7 @@ pub enum Fault {
     },
     /// Two processes of it tell different things about themselves.
     TwoFaces {
-        told: String,
+        message: String,
     },
     /// It crashed or fell silent with several cases under way, none of which does so alone.
     OnlyTogether {
@@ -105,13 +105,13 @@ impl Fault {
     /// Changes what it says in words that the subject may have chosen.
     pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
         match self {
-            Self::Exited { status: told, .. }
-            | Self::Garbage { told }
-            | Self::HalfALine { excerpt: told }
-            | Self::UnknownId { id: told }
-            | Self::AnsweredTwice { id: told }
-            | Self::BadAnswer { told, .. }
-            | Self::TwoFaces { told } => change(told),
+            Self::Exited { status: message, .. }
+            | Self::Garbage { message }
+            | Self::HalfALine { excerpt: message }
+            | Self::UnknownId { id: message }
+            | Self::AnsweredTwice { id: message }
+            | Self::BadAnswer { message, .. }
+            | Self::TwoFaces { message } => change(message),
             Self::GaveUp { last, .. } => last.each_text(change),
             Self::LineTooLong { .. }
             | Self::WrongVersion { .. }
@@ -127,7 +127,7 @@ impl Fault {
 
     pub fn two_faces(first: &HelloReply, other: &HelloReply) -> Self {
         let shown = |hello| serde_json::to_string(hello).unwrap_or_default();
-        Self::TwoFaces { told: format!("{} and {}", shown(first), shown(other)) }
+        Self::TwoFaces { message: format!("{} and {}", shown(first), shown(other)) }
     }
 
     /// Each fault once, in an order that does not depend on when it came.
@@ -141,8 +141,8 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exited { status, during } => write!(f, "the subject ended {status} {during}"),
-            Self::Garbage { told } => {
-                write!(f, "the subject printed something that is no message: {told}")
+            Self::Garbage { message } => {
+                write!(f, "the subject printed something that is no message: {message}")
             }
             Self::HalfALine { excerpt } => {
                 write!(
@@ -159,9 +159,9 @@ impl fmt::Display for Fault {
             Self::AnsweredTwice { id } => {
                 write!(f, "the subject answered the same request twice (id {id})")
             }
-            Self::BadAnswer { to, told } => write!(
+            Self::BadAnswer { to, message } => write!(
                 f,
-                "the subject's answer to `{to}` is not what the protocol asks for: {told}"
+                "the subject's answer to `{to}` is not what the protocol asks for: {message}"
             ),
             Self::WrongVersion { spoken } => {
                 write!(f, "the subject speaks protocol {spoken}; this harness speaks {PROTOCOL}")
@@ -187,8 +187,8 @@ impl fmt::Display for Fault {
             Self::LeftProcesses { count } => {
                 write!(f, "the subject left {count} process(es) running; they were killed")
             }
-            Self::TwoFaces { told } => {
-                write!(f, "two processes of the subject answer `hello` differently: {told}")
+            Self::TwoFaces { message } => {
+                write!(f, "two processes of the subject answer `hello` differently: {message}")
             }
             Self::OnlyTogether { fault } => write!(
                 f,

@@ -36,8 +36,8 @@ fn differ(
     let got = match found {
         FileSeen::Nothing => Value::Null,
         FileSeen::Text(text) => Value::from(text.as_str()),
-        FileSeen::Bytes(told) | FileSeen::Symlink(told) | FileSeen::Other(told) => {
-            Value::from(told.as_str())
+        FileSeen::Bytes(message) | FileSeen::Symlink(message) | FileSeen::Other(message) => {
+            Value::from(message.as_str())
         }
         FileSeen::Entries(names) => Value::from(names.clone()),
     };
@@ -122,12 +122,12 @@ fn differ(
                 FileExpected::Bytes(_) => "a file",
                 _ => "a text file",
             };
-            let told = match found {
-                FileSeen::Other(told) => told.clone(),
+            let message = match found {
+                FileSeen::Other(message) => message.clone(),
                 FileSeen::Nothing => "no such file".to_owned(),
                 _ => "something else".to_owned(),
             };
-            differs(Value::from(wanted), path.to_owned(), wanted.to_owned(), told)
+            differs(Value::from(wanted), path.to_owned(), wanted.to_owned(), message)
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::files;
 use crate::law::{Law, LawOptions};
 use crate::matcher::Difference;
 use crate::outcome::{
-    Kind, asks_differ, differs, events_differ, expectation, joined, reply_of, told,
+    Kind, asks_differ, differs, events_differ, expectation, find_hidden, joined, reply_of,
 };
 use crate::saved::Saved;
 use crate::transcript::{Answered, Ask, Ending, Seen, Stopped, Transcript, When};
@@ -103,8 +103,8 @@ pub fn bad_input(case: &Case, law: &Law, input: &Value, message: String) -> Box<
 
 /// A law of which not every input was seen does not hold.
 pub fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failure> {
-    let told = format!("the law was tried with {tried} inputs of {}", options.cases);
-    Box::new(Failure::new("incomplete", told, &case.at))
+    let message = format!("the law was tried with {tried} inputs of {}", options.cases);
+    Box::new(Failure::new("incomplete", message, &case.at))
 }
 
 /// The adapter refused `open`.
@@ -112,8 +112,8 @@ pub fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
     if error.code == wire::NO_WIRE {
         return Box::new(Failure::new("bad-answer", error.message.clone(), &case.at));
     }
-    let told = format!("the adapter refused `open`: {error}");
-    Box::new(Failure::new("adapter-error", told, &case.at))
+    let message = format!("the adapter refused `open`: {error}");
+    Box::new(Failure::new("adapter-error", message, &case.at))
 }
 
 /// The case's fakes cannot be made from their scripts.
@@ -150,14 +150,17 @@ impl<'a> Judge<'a> {
 
     /// The arguments of a call, with earlier answers in place.
     pub fn args(&self, step: &Step, call: &'a CallStep) -> Result<Cow<'a, Value>, Box<Failure>> {
-        let failed = |told: String| {
-            Box::new(Failure { call: Some(seen_call(call)), ..at_step(step, "difference", told) })
+        let failed = |message: String| {
+            Box::new(Failure {
+                call: Some(seen_call(call)),
+                ..at_step(step, "difference", message)
+            })
         };
         let args = self.saved.fill(&call.args).map_err(|reference| {
             failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
         })?;
-        wire::arguments::check(&call.operation, &args).map_err(|told| {
-            failed(format!("the call cannot be made with what earlier answers gave: {told}"))
+        wire::arguments::check(&call.operation, &args).map_err(|message| {
+            failed(format!("the call cannot be made with what earlier answers gave: {message}"))
         })?;
         Ok(args)
     }
@@ -236,7 +239,7 @@ impl<'a> Judge<'a> {
         };
         if !self.brief {
             self.asks.extend(answer.asks.iter().cloned());
-            self.exchanges.push((call, told_outcome(kind, value)));
+            self.exchanges.push((call, shown_outcome(kind, value)));
         }
         if let Some(name) = &call.saved_as {
             self.saved.keep(name, value.clone());
@@ -254,17 +257,17 @@ impl<'a> Judge<'a> {
     /// Calls of fakes belong to a single call, which says what they must be; none is left for the end.
     pub fn end(&mut self, end: &Ending) -> Result<(), Box<Failure>> {
         self.asks.extend(end.asks.iter().cloned());
-        let whole = |reason, told| Err(Box::new(Failure::new(reason, told, &self.case.at)));
+        let whole = |reason, message| Err(Box::new(Failure::new(reason, message, &self.case.at)));
         match (&end.refused, end.asks.first()) {
-            (Some(told), _) => {
-                whole("adapter-error", format!("the adapter refused `close`: {told}"))
+            (Some(message), _) => {
+                whole("adapter-error", format!("the adapter refused `close`: {message}"))
             }
             (None, Some(ask)) => {
-                let told = format!(
+                let message = format!(
                     "`{}.{}` was called when no call could ask for it",
                     ask.fake, ask.method
                 );
-                whole("difference", told)
+                whole("difference", message)
             }
             (None, None) => Ok(()),
         }
@@ -295,29 +298,29 @@ fn outcome<'a>(
     brief: bool,
 ) -> Result<(Kind, &'a Value), Box<Failure>> {
     let of_call =
-        |reason, told| Failure { call: Some(seen_call(call)), ..at_step(step, reason, told) };
+        |reason, message| Failure { call: Some(seen_call(call)), ..at_step(step, reason, message) };
     let reply = match &answer.reply {
         Ok(reply) => reply,
         Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
-            let told = format!("the adapter does not implement it: {error}");
-            return Err(Box::new(of_call("not-implemented", told)));
+            let message = format!("the adapter does not implement it: {error}");
+            return Err(Box::new(of_call("not-implemented", message)));
         }
         Err(error) if error.code == wire::ODD => {
             return Err(Box::new(of_call("bad-answer", error.message.clone())));
         }
         Err(error) => {
-            let told = format!("the adapter broke instead of answering: {error}");
-            return Err(Box::new(of_call("adapter-error", told)));
+            let message = format!("the adapter broke instead of answering: {error}");
+            return Err(Box::new(of_call("adapter-error", message)));
         }
     };
     let Some((kind, value)) = reply_of(reply) else {
         if brief {
             return Err(bare(step, "bad-answer"));
         }
-        let told = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
+        let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
         return Err(Box::new(Failure {
             got: Some(bounded_copy(reply)),
-            ..of_call("bad-answer", told.to_owned())
+            ..of_call("bad-answer", message.to_owned())
         }));
     };
     if let Some(difference) = differs(&call.expect, kind, value, saved) {
@@ -326,7 +329,7 @@ fn outcome<'a>(
         }
         return Err(Box::new(Failure {
             expected: Some(bounded(expectation(&call.expect))),
-            got: Some(told_outcome(kind, value)),
+            got: Some(shown_outcome(kind, value)),
             difference: Some(difference),
             ..of_call("difference", "the outcome is not as expected".to_owned())
         }));
@@ -338,7 +341,7 @@ fn outcome<'a>(
                 expected: format!("nothing that holds {}", Value::from(hidden)),
                 got: "a text that holds it".to_owned(),
             }),
-            got: Some(told_outcome(kind, value)),
+            got: Some(shown_outcome(kind, value)),
             ..of_call("difference", "a text that must stay hidden was told".to_owned())
         }));
     }
@@ -359,18 +362,18 @@ fn side_effects(
         .map(|lists| ("the calls of fakes are not as expected", lists))
         .or_else(|| Some(("the items of the stream are not as expected", events()?)));
     match differs {
-        Some((told, (expected, got, difference))) => Err(Box::new(Failure {
+        Some((message, (expected, got, difference))) => Err(Box::new(Failure {
             call: Some(seen_call(call)),
             expected: Some(expected),
             got: Some(got),
             difference: Some(difference),
-            ..at_step(step, "difference", told.to_owned())
+            ..at_step(step, "difference", message.to_owned())
         })),
         None => Ok(()),
     }
 }
 
-fn told_outcome(kind: Kind, value: &Value) -> Value {
+fn shown_outcome(kind: Kind, value: &Value) -> Value {
     json!({ kind.word(): bounded_copy(value) })
 }
 
@@ -379,9 +382,9 @@ fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'
     // Joined, too: a text may be cut anywhere.
     let joined = joined(events);
     let mut items = events.iter().enumerate().chain(joined.iter().enumerate());
-    told(&call.hides, value, "$").or_else(|| {
+    find_hidden(&call.hides, value, "$").or_else(|| {
         items.find_map(|(index, item)| {
-            told(&call.hides, item, &format!("item {} of the stream, $", index + 1))
+            find_hidden(&call.hides, item, &format!("item {} of the stream, $", index + 1))
         })
     })
 }
@@ -405,6 +408,6 @@ fn bare(step: &Step, reason: &str) -> Box<Failure> {
 }
 
 /// A failure of one step.
-pub(crate) fn at_step(step: &Step, reason: &str, told: String) -> Failure {
-    Failure { words: step.words.clone(), ..Failure::new(reason, told, &step.at) }
+pub(crate) fn at_step(step: &Step, reason: &str, message: String) -> Failure {
+    Failure { words: step.words.clone(), ..Failure::new(reason, message, &step.at) }
 }

@@ -88,8 +88,8 @@ impl KnownFailures {
         }
         let Some(case) = suite.case(name) else {
             let hint = did_you_mean(name, suite.cases.iter().map(|case| case.name.as_str()));
-            let told = format!("the suite has no such case{hint}");
-            self.unknown.push(KnownProblem::Stale { line, case: name.to_owned(), told });
+            let message = format!("the suite has no such case{hint}");
+            self.unknown.push(KnownProblem::Stale { line, case: name.to_owned(), message });
             return Ok(());
         };
         let entry = Line { number: line, until, reason: reason.to_owned() };
@@ -122,8 +122,8 @@ impl KnownFailures {
                     problems.push(KnownProblem::UnexpectedPass { line: number, case });
                 }
                 (Verdict::NotExercised { reason }, _, _) => {
-                    let told = format!("it is not exercised, since {reason}");
-                    problems.push(KnownProblem::Stale { line: number, case, told });
+                    let message = format!("it is not exercised, since {reason}");
+                    problems.push(KnownProblem::Stale { line: number, case, message });
                 }
                 (Verdict::Failed { .. }, None, Some(until)) => {
                     let until = until.to_string();

@@ -27,6 +27,6 @@ pub mod verdict;
 pub mod wire;
 
 pub use fault::Fault;
-pub use problem::{Location, Place, Problem, nearest};
+pub use problem::{Location, Problem, Span, nearest};
 pub use suite::Suite;
 pub use transcript::Ask;

@@ -118,17 +118,21 @@ fn text_of(event: &Value) -> Option<&str> {
 }
 
 /// The first of these texts that stands in a value, and where.
-pub fn told<'a>(hides: &'a [String], value: &Value, path: &str) -> Option<(&'a str, String)> {
+pub fn find_hidden<'a>(
+    hides: &'a [String],
+    value: &Value,
+    path: &str,
+) -> Option<(&'a str, String)> {
     let within = |text: &str| hides.iter().map(String::as_str).find(|one| text.contains(one));
     match value {
         Value::String(text) => within(text).map(|hidden| (hidden, path.to_owned())),
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .find_map(|(index, item)| told(hides, item, &format!("{path}[{index}]"))),
+            .find_map(|(index, item)| find_hidden(hides, item, &format!("{path}[{index}]"))),
         Value::Object(map) => map.iter().find_map(|(key, item)| {
             let here = || format!("{path}.{key}");
-            within(key).map(|hidden| (hidden, here())).or_else(|| told(hides, item, &here()))
+            within(key).map(|hidden| (hidden, here())).or_else(|| find_hidden(hides, item, &here()))
         }),
         _ => None,
     }

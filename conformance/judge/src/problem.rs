@@ -21,7 +21,7 @@ impl fmt::Display for Location {
 
 /// Some characters of a line. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Span {
     pub line: usize,
     pub column: usize,
     pub length: usize,
@@ -35,7 +35,7 @@ pub struct Problem {
     /// What is wrong, and what would be right.
     pub message: String,
     /// The characters to look at.
-    place: Option<Place>,
+    place: Option<Span>,
     row: Option<Row>,
 }
 
@@ -54,12 +54,12 @@ impl Problem {
     }
 
     /// As [`Problem::new`], where the very characters are known.
-    pub fn exact(file: &str, place: Place, message: impl Into<String>) -> Self {
+    pub fn exact(file: &str, place: Span, message: impl Into<String>) -> Self {
         Self { place: Some(place), ..Self::new(file, place.line, message) }
     }
 
     /// The same, with a better place inside of what is wrong.
-    pub fn inside(self, place: Place) -> Self {
+    pub fn inside(self, place: Span) -> Self {
         Self { place: Some(place), ..self }
     }
 
@@ -69,8 +69,8 @@ impl Problem {
     }
 
     /// The characters to look at.
-    pub fn place(&self) -> Place {
-        self.place.unwrap_or(Place { line: self.at.line, column: 1, length: 0 })
+    pub fn place(&self) -> Span {
+        self.place.unwrap_or(Span { line: self.at.line, column: 1, length: 0 })
     }
 
     /// Whether it says no more than that nobody has written a case for a requirement yet.
@@ -117,7 +117,7 @@ impl Problem {
             let in_line = |(line, written): (usize, &str), word: &str| {
                 let before = &written[..written.find(word)?];
                 let (column, length) = (before.chars().count() + 1, word.chars().count());
-                Some(Place { line, column, length })
+                Some(Span { line, column, length })
             };
             below()
                 .find_map(|line| in_line(line, &quoted))
@@ -131,7 +131,7 @@ impl Problem {
         let whole = || {
             let (line, written) = below().next()?;
             let column = written.chars().take_while(|letter| letter.is_whitespace()).count() + 1;
-            Some(Place { line, column, length: written.trim().chars().count() })
+            Some(Span { line, column, length: written.trim().chars().count() })
         };
         self.place = found.or_else(whole);
     }
@@ -142,20 +142,20 @@ pub const NO_CASE: &str = "has no case; write one that shows it, or say in `excl
 
 /// In order, and each once, though a step of an outline or a background is read for each case that it is part of.
 /// Where it is not wrong with every row, the rows are named.
-pub fn told_once(mut problems: Vec<Problem>) -> Vec<Problem> {
+pub fn without_duplicates(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort();
     problems.dedup();
     let same = |a: &Problem, b: &Problem| a.at == b.at && a.message == b.message;
     let groups = problems.chunk_by(same).map(|group| {
-        let mut told = Problem { row: None, ..group[0].clone() };
+        let mut merged = Problem { row: None, ..group[0].clone() };
         let rows: Option<Vec<Row>> = group.iter().map(|problem| problem.row).collect();
         if let Some(rows) = rows.filter(|rows| rows.len() == 1 || rows.len() < rows[0].among) {
             let s = if rows.len() == 1 { "" } else { "s" };
             let lines: Vec<String> = rows.iter().map(|row| row.line.to_string()).collect();
-            told.message =
-                format!("with the example{s} on line{s} {}: {}", lines.join(", "), told.message);
+            merged.message =
+                format!("with the example{s} on line{s} {}: {}", lines.join(", "), merged.message);
         }
-        told
+        merged
     });
     groups.collect()
 }
@@ -195,14 +195,14 @@ impl Lines {
     }
 
     /// The place of some bytes of the text, up to the end of their first line.
-    pub fn place(&self, text: &str, bytes: std::ops::Range<usize>) -> Place {
+    pub fn place(&self, text: &str, bytes: std::ops::Range<usize>) -> Span {
         let line = self.at(bytes.start);
         let start = if line == 1 { 0 } else { self.0[line - 2] + 1 };
         let end = bytes.end.min(self.0.get(line - 1).copied().unwrap_or(text.len()));
         let letters = |range: std::ops::Range<usize>| {
             text.get(range).map_or(0, |part| part.trim_end_matches('\r').chars().count())
         };
-        Place { line, column: letters(start..bytes.start) + 1, length: letters(bytes.start..end) }
+        Span { line, column: letters(start..bytes.start) + 1, length: letters(bytes.start..end) }
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
         let place = |line: usize, message: &str| {
             let mut problem = Problem::new("f", line, message);
             problem.locate("  @shows:X-1\n  é a\n   \"b\": c", 9);
-            let Place { line, column, length } = problem.place();
+            let Span { line, column, length } = problem.place();
             (line, column, length)
         };
         assert_eq!(place(2, "case `a`: `b` is wrong"), (3, 4, 3));

@@ -232,14 +232,14 @@ mod reply {
 
     #[derive(Serialize)]
     #[serde(rename_all = "lowercase")]
-    enum Told<'a> {
+    enum Borrowed<'a> {
         Result(&'a Value),
         Error(&'a RpcError),
     }
 
     #[derive(Deserialize)]
     #[serde(rename_all = "lowercase")]
-    enum Read {
+    enum Owned {
         Result(#[serde(deserialize_with = "super::deep")] Value),
         Error(RpcError),
     }
@@ -249,17 +249,17 @@ mod reply {
         to: S,
     ) -> Result<S::Ok, S::Error> {
         match reply {
-            Ok(value) => Told::Result(value).serialize(to),
-            Err(error) => Told::Error(error).serialize(to),
+            Ok(value) => Borrowed::Result(value).serialize(to),
+            Err(error) => Borrowed::Error(error).serialize(to),
         }
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Result<Value, RpcError>, D::Error> {
-        Ok(match Read::deserialize(from)? {
-            Read::Result(value) => Ok(value),
-            Read::Error(error) => Err(error),
+        Ok(match Owned::deserialize(from)? {
+            Owned::Result(value) => Ok(value),
+            Owned::Error(error) => Err(error),
         })
     }
 }

@@ -78,7 +78,7 @@ pub struct Failure {
     /// `difference`, `not-implemented`, `adapter-error`, or the code of a [`Fault`].
     pub reason: String,
     /// The reason in a sentence.
-    pub told: String,
+    pub message: String,
     /// The step's place in the suite.
     pub at: String,
     /// A narrative's own words for the step.
@@ -105,10 +105,10 @@ pub struct Failure {
 
 impl Failure {
     /// A failure with nothing but a reason; the rest is for those who know more.
-    pub fn new(reason: &str, told: impl Into<String>, at: &Location) -> Self {
+    pub fn new(reason: &str, message: impl Into<String>, at: &Location) -> Self {
         Self {
             reason: reason.to_owned(),
-            told: told.into(),
+            message: message.into(),
             at: at.to_string(),
             words: None,
             call: None,
@@ -204,8 +204,8 @@ pub enum KnownProblem {
     UnexpectedPass { line: usize, case: String },
     #[error("line {line}: `{case}` was to be repaired by {until}, and still fails")]
     Expired { line: usize, case: String, until: String },
-    #[error("line {line}: `{case}` is stale: {told}")]
-    Stale { line: usize, case: String, told: String },
+    #[error("line {line}: `{case}` is stale: {message}")]
+    Stale { line: usize, case: String, message: String },
 }
 
 impl KnownProblem {

@@ -333,7 +333,9 @@ impl<S: Send + Sync + 'static> Served<S> {
             let answer = opening.await;
             outbox.push(|out| match &answer {
                 Ok(answer) => push_result(out, &id, answer),
-                Err(told) => push_error(out, Some(&id), &RpcError::new(RpcError::ADAPTER, told)),
+                Err(message) => {
+                    push_error(out, Some(&id), &RpcError::new(RpcError::ADAPTER, message))
+                }
             });
         });
         Ok(None)

@@ -368,7 +368,7 @@ async fn five_hundred_calls_in_flight() {
 /// What still waits for a fake when the harness goes must not wait for ever.
 #[tokio::test]
 async fn a_call_that_waits_for_a_fake_learns_that_the_harness_went_away() {
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (tell, message) = tokio::sync::oneshot::channel();
     let tell = Arc::new(std::sync::Mutex::new(Some(tell)));
     let adapter = Adapter::new("made-up", "1", "rust", |_| Ok(())).on(
         "secret",
@@ -391,7 +391,7 @@ async fn a_call_that_waits_for_a_fake_learns_that_the_harness_went_away() {
         "\n"
     );
     adapter.serve(input.as_bytes(), Vec::new()).await.unwrap();
-    let outcomes = tokio::time::timeout(Duration::from_secs(60), told).await;
+    let outcomes = tokio::time::timeout(Duration::from_secs(60), message).await;
     let gone = Failure::broken("the harness went away");
     assert_eq!(outcomes.expect("it is told").expect("it ran"), [Err(gone.clone()), Err(gone)]);
 }

@@ -89,10 +89,10 @@ const OBJECT: &str = "a message is one object on a line of its own; batches are 
 #[case::null("null", OBJECT)]
 fn not_a_message(#[case] line: &str, #[case] fault: &str) {
     let shown: String = line.chars().flat_map(char::escape_debug).collect();
-    assert_eq!(told(line.as_bytes()), format!("`{shown}` {NOT} {fault}"));
+    assert_eq!(parse_error(line.as_bytes()), format!("`{shown}` {NOT} {fault}"));
 }
 
-fn told(line: &[u8]) -> String {
+fn parse_error(line: &[u8]) -> String {
     Incoming::parse(line).expect_err("it is no message").to_string()
 }
 
@@ -115,7 +115,7 @@ const ADVICE: &str =
     "number out of range at line 1 column 38"
 )]
 fn not_json(#[case] line: &[u8], #[case] shown: &str, #[case] fault: &str) {
-    assert_eq!(told(line), format!("`{shown}` is not JSON: {fault}; {ADVICE}"));
+    assert_eq!(parse_error(line), format!("`{shown}` is not JSON: {fault}; {ADVICE}"));
 }
 
 /// Wherever the wrong byte stands, even in a field that nobody reads.
@@ -125,7 +125,7 @@ fn not_json(#[case] line: &[u8], #[case] shown: &str, #[case] fault: &str) {
 #[case::in_an_unknown_field(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1,\"x\":\"\xff\"}", 40)]
 #[case::a_surrogate(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xed\xa0\x80\"}", 34)]
 fn not_utf_8(#[case] line: &[u8], #[case] at: usize) {
-    let message = told(line);
+    let message = parse_error(line);
     assert!(message.contains(&format!("is not JSON: no UTF-8 at byte {at}; ")), "{message}");
 }
 
@@ -148,7 +148,7 @@ fn too_deep() {
 
 #[test]
 fn a_long_line_is_told_by_its_head() {
-    let message = told("é".repeat(1000).as_bytes());
+    let message = parse_error("é".repeat(1000).as_bytes());
     assert_eq!(
         message,
         format!("`{}…` is not JSON: expected value at line 1 column 1; {ADVICE}", "é".repeat(80))

@@ -70,7 +70,7 @@ pub(crate) fn write(
     if let Some(case) = case {
         write_promises(out, suite, case)?;
     }
-    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.told))?;
+    writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.message))?;
     if let Some(words) = &failure.words {
         field(out, "step", words)?;
     }
@@ -174,16 +174,16 @@ fn one_line(value: &Value) -> String {
 
 /// A failed case as a terminal shows it, without colours.
 pub(crate) fn plain(suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> String {
-    let mut told = Vec::new();
+    let mut text = Vec::new();
     let label = match suite.case(name).is_none_or(|case| suite.decides(case)) {
         true => "FAILED",
         false => DIFFERS,
     };
     // Memory takes everything.
-    let _full = write(&mut told, suite, label, name, failure, rerun);
-    let told = String::from_utf8_lossy(&told);
-    let told = anstream::adapter::strip_str(&told).to_string();
-    let lines = told.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let _full = write(&mut text, suite, label, name, failure, rerun);
+    let text = String::from_utf8_lossy(&text);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    let lines = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     visible(lines.trim_end()).into_owned()
 }
 

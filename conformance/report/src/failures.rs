@@ -37,7 +37,7 @@ impl<'a> Sorted<'a> {
                     sorted.missing.entry(&call.operation).or_default().push(name);
                 }
                 (None, _) if failure.difference.is_none() && failure.words.is_none() => {
-                    sorted.alike.entry(&failure.told).or_default().push((name, failure));
+                    sorted.alike.entry(&failure.message).or_default().push((name, failure));
                 }
                 (_, Some(first)) if !decides => {
                     sorted.differing.entry(first).or_default().push((name, failure));
@@ -86,14 +86,14 @@ fn write_all(
         writeln!(out, "{label} {operation}  not implemented; it fails {count} case(s)")?;
         writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(cases[0])))?;
     }
-    for (told, cases) in &sorted.alike {
+    for (message, cases) in &sorted.alike {
         if let [(name, failure)] = cases.as_slice() {
             failure::write(out, suite, &styled(BAD, "FAILED"), name, failure, rerun)?;
             continue;
         }
         let (name, failure) = cases[0];
         writeln!(out, "{} {} cases alike, such as {name}", styled(BAD, "FAILED"), cases.len())?;
-        writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(told))?;
+        writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(message))?;
         write_stderr(out, failure)?;
         writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(name)))?;
     }

@@ -14,7 +14,7 @@ const MOST: usize = 10;
 struct Annotation {
     file: Option<(String, String)>,
     title: String,
-    told: String,
+    message: String,
 }
 
 /// Writes an annotation for each fault and each broken requirement: `::error title=…::…`. What does
@@ -25,10 +25,10 @@ pub fn annotate(
     is_file: impl Fn(&Path) -> bool,
 ) -> io::Result<()> {
     let mut errors: Vec<Annotation> = Vec::new();
-    let plain = |title: &str, told: &str| Annotation {
+    let plain = |title: &str, message: &str| Annotation {
         file: None,
         title: title.to_owned(),
-        told: visible_line(told).into_owned(),
+        message: visible_line(message).into_owned(),
     };
     for fault in &report.outcome.faults {
         errors.push(plain(&format!("fault: {}", fault.code()), &fault.to_string()));
@@ -44,8 +44,8 @@ pub fn annotate(
 }
 
 /// Writes an annotation for what kept a command from finding anything out.
-pub fn annotate_fault(out: &mut dyn Write, told: &str) -> io::Result<()> {
-    let lines: Vec<String> = told.lines().map(|line| visible_line(line).into_owned()).collect();
+pub fn annotate_fault(out: &mut dyn Write, message: &str) -> io::Result<()> {
+    let lines: Vec<String> = message.lines().map(|line| visible_line(line).into_owned()).collect();
     writeln!(out, "::error title=proofmark could not tell::{}", data(&lines.join("\n")))
 }
 
@@ -67,12 +67,12 @@ fn of_failures<'a>(
             1 => String::new(),
             count => format!(" (and {} more that show {id})", count - 1),
         };
-        let told = message(report, name, failure);
+        let message = message(report, name, failure);
         let command = report.rerun.command(name);
         Annotation {
             file: place(report, &failure.at, is_file),
             title: format!("{id} {name}").trim_start().to_owned(),
-            told: format!("{told}{more}\nrun it alone: {}", visible_line(&command)),
+            message: format!("{message}{more}\nrun it alone: {}", visible_line(&command)),
         }
     })
 }
@@ -93,12 +93,12 @@ fn place(
 
 fn write_capped(out: &mut dyn Write, kind: &str, all: &[Annotation]) -> io::Result<()> {
     let shown = if all.len() > MOST { MOST - 1 } else { all.len() };
-    for Annotation { file, title, told } in &all[..shown] {
+    for Annotation { file, title, message } in &all[..shown] {
         let mut properties = String::new();
         if let Some((file, line)) = file {
             properties = format!("file={},line={line},", property(file));
         }
-        writeln!(out, "::{kind} {properties}title={}::{}", property(title), data(told))?;
+        writeln!(out, "::{kind} {properties}title={}::{}", property(title), data(message))?;
     }
     let rest = all.len() - shown;
     if rest > 0 {

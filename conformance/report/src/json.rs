@@ -40,7 +40,7 @@ pub fn report(
         "interrupted": outcome.interrupted,
         "contracts": contracts.iter().map(contract).collect::<Vec<_>>(),
         "cases": cases,
-        "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "told": fault.to_string() })).collect::<Vec<_>>(),
+        "faults": outcome.faults.iter().map(|fault| json!({ "code": fault.code(), "message": fault.to_string() })).collect::<Vec<_>>(),
         "stopped": outcome.stopped.is_some(),
         "knownProblems": outcome.known_problems,
         "unkept": outcome.unkept,

@@ -111,16 +111,16 @@ pub(crate) fn message(report: &Report<'_>, name: &str, failure: &Failure) -> Str
             visible_line(&difference.expected),
             visible_line(&difference.got)
         ),
-        None => visible_line(&failure.told).into_owned(),
+        None => visible_line(&failure.message).into_owned(),
     };
     format!("{promise}{}", cut(&found, 600, 200))
 }
 
 /// What no case is to blame for.
 fn of_the_run(report: &Report<'_>) -> Vec<TestCase> {
-    let error = |name: &str, told: &str| {
+    let error = |name: &str, message: &str| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_type(xml(name)).set_message(xml(told)).set_description(xml(told));
+        status.set_type(xml(name)).set_message(xml(message)).set_description(xml(message));
         let mut case = TestCase::new(xml(name), status);
         case.set_classname("proofmark/run");
         case

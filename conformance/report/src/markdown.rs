@@ -72,9 +72,13 @@ fn head(page: &mut String, report: &Report<'_>) {
         code(&report.suite.digest)
     );
     for fault in report.outcome.faults.iter().take(MOST_FAILURES) {
-        let told = fault.to_string();
-        let _ =
-            writeln!(page, "- **fault** {}: {}", code(fault.code()), code(&cut(&told, 800, 200)));
+        let message = fault.to_string();
+        let _ = writeln!(
+            page,
+            "- **fault** {}: {}",
+            code(fault.code()),
+            code(&cut(&message, 800, 200))
+        );
     }
     if let Some(reason) = report.silent_reason() {
         let _ = writeln!(page, "- {}", code(&cut(&reason, 800, 200)));
@@ -146,7 +150,7 @@ fn failures(page: &mut String, report: &Report<'_>) {
         return;
     }
     page.push_str("### First failures\n\n");
-    let mut told = 0;
+    let mut shown = 0;
     for (name, failure) in all.iter().take(MOST_FAILURES) {
         let whole = failure::plain(report.suite, name, failure, report.rerun);
         let entry = format!(
@@ -159,10 +163,10 @@ fn failures(page: &mut String, report: &Report<'_>) {
             break;
         }
         page.push_str(&entry);
-        told += 1;
+        shown += 1;
     }
-    if told < all.len() {
-        let _ = writeln!(page, "and {}.", counted(all.len() - told, "more failing case"));
+    if shown < all.len() {
+        let _ = writeln!(page, "and {}.", counted(all.len() - shown, "more failing case"));
     }
 }
 

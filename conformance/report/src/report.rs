@@ -121,10 +121,10 @@ impl<'a> Report<'a> {
     /// Why it does not hold, if no case and no fault says so already: a report in which nothing is
     /// red must not come out of a run that ends with 1.
     pub fn silent_reason(&self) -> Option<String> {
-        let told = self.failures().any(|(case, _)| self.counts(case))
+        let message = self.failures().any(|(case, _)| self.counts(case))
             || !self.outcome.faults.is_empty()
             || self.outcome.interrupted;
-        if self.holds || told {
+        if self.holds || message {
             return None;
         }
         let mut reasons = Vec::new();

@@ -146,15 +146,15 @@ fn plural(count: usize) -> &'static str {
 /// Faults that no case is to blame for, and what else a reader should know.
 pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) -> io::Result<()> {
     for fault in &outcome.faults {
-        let told = fault.to_string();
-        let (mark, told) = (styled(BAD, "FAULT"), visible_line(&told));
-        writeln!(out, "{mark} {}: {told}; nothing is certified", fault.code())?;
+        let message = fault.to_string();
+        let (mark, message) = (styled(BAD, "FAULT"), visible_line(&message));
+        writeln!(out, "{mark} {}: {message}; nothing is certified", fault.code())?;
     }
     for problem in &outcome.known_problems {
         writeln!(out, "{} {problem}", styled(BAD, "KNOWN FAILURES"))?;
     }
-    for told in &outcome.unkept {
-        writeln!(out, "{} {}", styled(BAD, "does not hold:"), visible_line(told))?;
+    for message in &outcome.unkept {
+        writeln!(out, "{} {}", styled(BAD, "does not hold:"), visible_line(message))?;
     }
     if outcome.stopped.is_some() {
         writeln!(out, "note: stopped at the first failure; the rest was not tried")?;

@@ -69,7 +69,7 @@ fn diagnose(
     let quoted = |text: &str| Value::from(&*visible(text)).to_string();
     writeln!(out, "  ---")?;
     writeln!(out, "  reason: {}", quoted(&failure.reason))?;
-    writeln!(out, "  message: {}", quoted(&failure.told))?;
+    writeln!(out, "  message: {}", quoted(&failure.message))?;
     writeln!(out, "  at: {}", quoted(&failure.at))?;
     let ids: Vec<&str> = report.shown_by(name).map(|one| one.id.as_str()).collect();
     writeln!(out, "  requirements: {}", Value::from(ids))?;
@@ -80,7 +80,7 @@ fn diagnose(
         writeln!(out, "    got: {}", quoted(&difference.got))?;
     }
     writeln!(out, "  rerun: {}", quoted(&report.rerun.command(name)))?;
-    writeln!(out, "  told: |2")?;
+    writeln!(out, "  failure: |2")?;
     for line in failure::plain(report.suite, name, failure, report.rerun).lines() {
         writeln!(out, "    {line}")?;
     }

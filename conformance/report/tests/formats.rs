@@ -208,7 +208,10 @@ fn tap_has_a_plan_a_line_for_each_case_and_yaml() {
     let read: Value = serde_saphyr::from_str(&blocks[0]).expect("YAML");
     assert_eq!(read["difference"]["got"], "\"hello wurld\"");
     assert_eq!(read["requirements"][0], "DEMO-002");
-    assert!(read["told"].as_str().expect("text").starts_with("FAILED demo/greet/breaks"), "{read}");
+    assert!(
+        read["failure"].as_str().expect("text").starts_with("FAILED demo/greet/breaks"),
+        "{read}"
+    );
 }
 
 #[test]
@@ -235,9 +238,9 @@ fn an_annotation_names_the_file_only_if_it_is_there() {
             String::from_utf8(out).expect("text")
         })
     };
-    let told = annotate(true);
-    assert_eq!(told.lines().count(), 2, "{told}");
-    let (fault, failure) = told.split_once('\n').expect("two lines");
+    let shown = annotate(true);
+    assert_eq!(shown.lines().count(), 2, "{shown}");
+    let (fault, failure) = shown.split_once('\n').expect("two lines");
     assert_eq!(
         fault,
         "::error title=fault%3A left-processes::the subject left 2 process(es) running; they were killed"
@@ -248,13 +251,13 @@ fn an_annotation_names_the_file_only_if_it_is_there() {
 
 #[test]
 fn annotations_are_commands_of_ours_alone() {
-    let told = reported(&hostile(), Aim::Run, |report| {
+    let shown = reported(&hostile(), Aim::Run, |report| {
         let mut out = Vec::new();
         github::annotate(&mut out, report, |_| true).expect("memory");
         String::from_utf8(out).expect("text")
     });
-    assert_eq!(told.lines().count(), 2, "{told}");
-    assert!(told.lines().all(|line| line.starts_with("::error ")), "{told}");
+    assert_eq!(shown.lines().count(), 2, "{shown}");
+    assert!(shown.lines().all(|line| line.starts_with("::error ")), "{shown}");
 }
 
 /// GitHub drops what is more than ten without a word.
@@ -262,15 +265,15 @@ fn annotations_are_commands_of_ours_alone() {
 fn annotations_are_capped_and_the_rest_is_counted() {
     let mut many = outcome();
     many.faults = (0..25).map(|count| proofmark_judge::Fault::LeftProcesses { count }).collect();
-    let told = reported(&many, Aim::Run, |report| {
+    let shown = reported(&many, Aim::Run, |report| {
         let mut out = Vec::new();
         github::annotate(&mut out, report, |_| false).expect("memory");
         String::from_utf8(out).expect("text")
     });
-    assert_eq!(told.lines().count(), 10);
+    assert_eq!(shown.lines().count(), 10);
     assert!(
-        told.ends_with("::error title=and 17 more::17 more; the report has them all\n"),
-        "{told}"
+        shown.ends_with("::error title=and 17 more::17 more; the report has them all\n"),
+        "{shown}"
     );
 }
 
@@ -376,7 +379,7 @@ fn what_one_failure_adds_is_bounded() {
         if let Verdict::Failed { failure } = &mut outcome.results[0].verdict {
             let long = Value::from("x".repeat(length));
             failure.got = Some(long.clone());
-            failure.told = "y".repeat(length);
+            failure.message = "y".repeat(length);
             failure.stderr = vec!["z".repeat(length); 500];
             let exchange = failure.transcript[0].clone();
             failure.transcript = vec![exchange; 500];
@@ -442,12 +445,12 @@ fn colours_have_contrast_in_light_in_dark_and_on_paper() {
 fn a_part_that_passes_is_not_called_a_refusal() {
     let mut outcome = flawless();
     outcome.results.truncate(1);
-    let told = |aim| {
+    let shown = |aim| {
         reported(&outcome, aim, |report| {
             format!("{}{}", markdown::summary(report), html::page(report))
         })
     };
-    assert!(told(Aim::Run).contains("not judged: a part of its cases"));
-    assert!(!told(Aim::Run).contains("not certified"), "{}", told(Aim::Run));
-    assert!(told(Aim::Certify).contains("❌ not certified"));
+    assert!(shown(Aim::Run).contains("not judged: a part of its cases"));
+    assert!(!shown(Aim::Run).contains("not certified"), "{}", shown(Aim::Run));
+    assert!(shown(Aim::Certify).contains("❌ not certified"));
 }

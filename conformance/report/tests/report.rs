@@ -28,9 +28,9 @@ fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 #[test]
 fn a_failure_needs_nothing_else() {
     let suite = suite();
-    let told = plain(|out| failures::write(out, &suite, &outcome(), &rerun()));
-    let told = told.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
-    insta::assert_snapshot!(told, @r#"
+    let shown = plain(|out| failures::write(out, &suite, &outcome(), &rerun()));
+    let shown = shown.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
+    insta::assert_snapshot!(shown, @r#"
     FAILED demo/greet/breaks  fixtures/demo/greet.json:7
       DEMO-002 must: What DEMO-002 says.
       why Why breaks matters.
@@ -63,8 +63,8 @@ fn a_failure_without_a_call() {
     let rerun =
         Rerun { subject: "reference".to_owned(), options: String::new(), keep_in: ".".to_owned() };
     let outcome = RunOutcome { results: vec![result], ..RunOutcome::default() };
-    let told = plain(|out| failures::write(out, &suite(), &outcome, &rerun));
-    insta::assert_snapshot!(told, @r#"
+    let shown = plain(|out| failures::write(out, &suite(), &outcome, &rerun));
+    insta::assert_snapshot!(shown, @r#"
     FAILED demo/greet/holds  fixtures/demo/greet.json:1
       DEMO-001 must: What DEMO-001 says.
       why Why holds matters.
@@ -77,12 +77,12 @@ fn a_failure_without_a_call() {
 fn every_contract_and_requirement_has_its_verdict() {
     let (suite, outcome) = (suite(), outcome());
     let contracts = outcome.judge(&suite);
-    let told = plain(|out| {
+    let shown = plain(|out| {
         summary::write_contracts(out, &outcome, &contracts)?;
         summary::write_faults(out, &suite, &outcome)?;
         summary::write_totals(out, &suite, &outcome, Duration::from_millis(1234))
     });
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(shown, @r#"
     demo  not certified  1 of 3 musts hold, 1 of 1 interpretations and options hold
       holds     DEMO-001  must  What DEMO-001 says.  [1 case]
       BROKEN    DEMO-002  must  What DEMO-002 says.  [1 of 1 cases fail]
@@ -108,8 +108,8 @@ fn a_contract_is_certified() {
         result.verdict = Verdict::Passed;
     }
     let contracts = outcome.judge(&suite);
-    let told = plain(|out| summary::write_contracts(out, &outcome, &contracts));
-    let heads: Vec<&str> = told.lines().filter(|line| !line.starts_with(' ')).collect();
+    let shown = plain(|out| summary::write_contracts(out, &outcome, &contracts));
+    let heads: Vec<&str> = shown.lines().filter(|line| !line.starts_with(' ')).collect();
     assert_eq!(
         heads,
         [
@@ -124,7 +124,7 @@ fn first_line() -> Location {
     Location { file: "fixtures/demo/greet.json".to_owned(), line: 1 }
 }
 
-fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
+fn failing(reason: &str, message: &str, operation: Option<&str>) -> Verdict {
     let call = operation.map(|operation| CallSeen {
         operation: operation.to_owned(),
         args: json!({}),
@@ -140,17 +140,17 @@ fn failing(reason: &str, told: &str, operation: Option<&str>) -> Verdict {
         failure: Box::new(Failure {
             call,
             difference,
-            ..Failure::new(reason, told, &first_line())
+            ..Failure::new(reason, message, &first_line())
         }),
     }
 }
 
-fn told_of(verdicts: &[(&str, Verdict)]) -> String {
-    told_of_run(verdicts, None)
+fn report_of(verdicts: &[(&str, Verdict)]) -> String {
+    report_of_run(verdicts, None)
 }
 
-/// As `told_of`, of a run that the failure of this case stopped.
-fn told_of_run(verdicts: &[(&str, Verdict)], stopped: Option<&str>) -> String {
+/// As `report_of`, of a run that the failure of this case stopped.
+fn report_of_run(verdicts: &[(&str, Verdict)], stopped: Option<&str>) -> String {
     let results: Vec<CaseResult> =
         verdicts.iter().map(|(case, verdict)| CaseResult::new(case, verdict.clone())).collect();
     let rerun =
@@ -174,20 +174,20 @@ fn the_failure_that_stopped_a_run_is_told_alone() {
         ("demo/greet/holds", failed()),
         ("demo/greet/other", failed()),
     ];
-    let told = told_of_run(&verdicts, Some("demo/greet/holds"));
-    assert_eq!(told.matches("FAILED ").count(), 1, "{told}");
-    assert!(told.starts_with("FAILED demo/greet/holds"), "{told}");
-    assert!(told.contains("and 2 more failed that were under way"), "{told}");
+    let shown = report_of_run(&verdicts, Some("demo/greet/holds"));
+    assert_eq!(shown.matches("FAILED ").count(), 1, "{shown}");
+    assert!(shown.starts_with("FAILED demo/greet/holds"), "{shown}");
+    assert!(shown.contains("and 2 more failed that were under way"), "{shown}");
 }
 
 /// What does not decide must not look like a defeat.
 #[test]
 fn an_interpretation_differs_and_says_why_it_was_chosen() {
-    let told = told_of(&[(
+    let shown = report_of(&[(
         "demo/greet/guess",
         failing("difference", "not as expected", Some("demo.greet")),
     )]);
-    insta::assert_snapshot!(told, @r#"
+    insta::assert_snapshot!(shown, @r#"
     DIFFERS (does not decide) demo/greet/guess  fixtures/demo/greet.json:1
       DEMO-005 should (interpretation): What DEMO-005 says.
       because   The text is silent.
@@ -206,8 +206,8 @@ fn an_interpretation_differs_and_says_why_it_was_chosen() {
 fn what_is_alike_is_told_once() {
     let never =
         || failing("exited", "the subject ended with code 0 before it answered `hello`", None);
-    let told = told_of(&[("demo/greet/breaks", never()), ("demo/greet/holds", never())]);
-    insta::assert_snapshot!(told, @r#"
+    let shown = report_of(&[("demo/greet/breaks", never()), ("demo/greet/holds", never())]);
+    insta::assert_snapshot!(shown, @r#"
     FAILED 2 cases alike, such as demo/greet/breaks
       exited the subject ended with code 0 before it answered `hello`
       run one alone: proofmark run --case demo/greet/breaks reference
@@ -217,9 +217,9 @@ fn what_is_alike_is_told_once() {
 #[test]
 fn a_missing_operation_is_told_once() {
     let missing = || failing("not-implemented", "no such operation", Some("demo.greet"));
-    let told = told_of(&[("demo/greet/breaks", missing()), ("demo/greet/holds", missing())]);
+    let shown = report_of(&[("demo/greet/breaks", missing()), ("demo/greet/holds", missing())]);
     assert_eq!(
-        told.trim(),
+        shown.trim(),
         "MISSING demo.greet  not implemented; it fails 2 case(s)\n  run one alone: proofmark run --case demo/greet/breaks reference"
     );
 }
@@ -281,7 +281,7 @@ fn the_report_for_programs() {
                 {"case": "demo/greet/hooked", "verdict": "not-exercised", "reason": {"hook-missing": "demo.lock"}},
                 {"case": "other/greet/first", "verdict": "not-exercised", "reason": "not-claimed"},
             ],
-            "faults": [{"code": "left-processes", "told": "the subject left 2 process(es) running; they were killed"}],
+            "faults": [{"code": "left-processes", "message": "the subject left 2 process(es) running; they were killed"}],
             "timing": {"late": 0, "stderr": {"demo/greet/breaks": ["warning: a typo ahead", "oh no"]}, "elapsedMs": 1234},
         })
     );
@@ -291,7 +291,7 @@ fn the_report_for_programs() {
         parts,
         [
             "reason",
-            "told",
+            "message",
             "at",
             "words",
             "call",

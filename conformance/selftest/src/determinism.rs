@@ -24,7 +24,7 @@ use crate::{SelftestError, pool};
 /// One way to run the suite.
 #[derive(Debug, Clone, Copy)]
 pub struct Way {
-    told: &'static str,
+    message: &'static str,
     shuffle: Option<u64>,
     jobs: usize,
     window: usize,
@@ -34,7 +34,7 @@ pub struct Way {
 }
 
 const FORWARDS: Way = Way {
-    told: "forwards, one worker",
+    message: "forwards, one worker",
     shuffle: None,
     jobs: 1,
     window: 32,
@@ -45,24 +45,24 @@ const FORWARDS: Way = Way {
 /// The first is what the others are held against.
 pub const WAYS: &[Way] = &[
     Way { whole: true, ..FORWARDS },
-    Way { told: "forwards again", ..FORWARDS },
-    Way { told: "one case at a time", window: 1, ..FORWARDS },
-    Way { told: "two workers", jobs: 2, ..FORWARDS },
-    Way { told: "eight workers", jobs: 8, ..FORWARDS },
-    Way { told: "shuffled with seed 1", shuffle: Some(1), ..FORWARDS },
-    Way { told: "shuffled with seed 2, two workers", shuffle: Some(2), jobs: 2, ..FORWARDS },
+    Way { message: "forwards again", ..FORWARDS },
+    Way { message: "one case at a time", window: 1, ..FORWARDS },
+    Way { message: "two workers", jobs: 2, ..FORWARDS },
+    Way { message: "eight workers", jobs: 8, ..FORWARDS },
+    Way { message: "shuffled with seed 1", shuffle: Some(1), ..FORWARDS },
+    Way { message: "shuffled with seed 2, two workers", shuffle: Some(2), jobs: 2, ..FORWARDS },
     Way {
-        told: "shuffled with seed 3, four workers, window 3",
+        message: "shuffled with seed 3, four workers, window 3",
         shuffle: Some(3),
         jobs: 4,
         window: 3,
         whole: true,
         ..FORWARDS
     },
-    Way { told: "shuffled with seed 4, window 100", shuffle: Some(4), window: 100, ..FORWARDS },
-    Way { told: "in two shards", shards: 2, jobs: 2, ..FORWARDS },
+    Way { message: "shuffled with seed 4, window 100", shuffle: Some(4), window: 100, ..FORWARDS },
+    Way { message: "in two shards", shards: 2, jobs: 2, ..FORWARDS },
     Way {
-        told: "in five shards, shuffled with seed 5",
+        message: "in five shards, shuffled with seed 5",
         shards: 5,
         shuffle: Some(5),
         jobs: 2,
@@ -155,7 +155,7 @@ pub fn check(
     let mut compare = |way: &Way, first: &str, other: &str| {
         if first != other {
             let (first, other) = first_difference(first, other);
-            differing.push(Differing { way: way.told, first, other });
+            differing.push(Differing { way: way.message, first, other });
         }
     };
 
@@ -164,7 +164,7 @@ pub fn check(
     let mut others = pool::each(&whole, AT_A_TIME, |way| {
         let outcome = bench.run(&cases, *way)?;
         let report = bench.report(&outcome);
-        Ok::<_, SelftestError>((report, (way.told == whole[0].told).then_some(outcome)))
+        Ok::<_, SelftestError>((report, (way.message == whole[0].message).then_some(outcome)))
     })
     .into_iter();
     let Some(first) = others.next() else { return Ok(Determinism::of_nothing(command)) };
@@ -179,7 +179,7 @@ pub fn check(
     };
     let failing: Vec<&Case> = cases.iter().filter(failed).copied().collect();
     let reports = pool::each(&sampled, AT_A_TIME, |way| {
-        let mut some = sample(&cases, way.told);
+        let mut some = sample(&cases, way.message);
         some.extend(&failing);
         some.sort_by(|one, other| one.name.cmp(&other.name));
         some.dedup_by(|one, other| one.name == other.name);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use proofmark_adversaries::Adversary;
 use proofmark_judge::Suite;
 use proofmark_judge::case::Case;
-use proofmark_judge::record::parted;
+use proofmark_judge::record::check_rejudged;
 use proofmark_judge::verdict::{CaseResult, RequirementVerdict, RunOutcome, Verdict};
 use proofmark_suite::run::{RunOptions, run};
 use serde::Serialize;
@@ -99,7 +99,9 @@ fn try_saboteur(
             outcome.results.retain(|result| !result.passed());
         }
         problems.extend(
-            parted(&outcome, suite).err().map(|told| format!("`{}`: {told}", adversary.name)),
+            check_rejudged(&outcome, suite)
+                .err()
+                .map(|message| format!("`{}`: {message}", adversary.name)),
         );
         pass_the_rest(suite, &mut outcome);
         problems.extend(certified_all_the_same(suite, adversary, &outcome));

@@ -107,9 +107,9 @@ mod tests {
     #[case("99999-01-01T00:00:00.000Z")]
     fn a_bad_start_is_refused(#[case] start: &str) {
         let refusal = ScriptedClock::new(start, 0).expect_err("a bad start");
-        let (ClockError::NotATime { start: told, .. }
-        | ClockError::NotAsPrinted { start: told, .. }) = &refusal;
-        assert_eq!(told, start);
+        let (ClockError::NotATime { start: refused, .. }
+        | ClockError::NotAsPrinted { start: refused, .. }) = &refusal;
+        assert_eq!(refused, start);
         assert!(refusal.to_string().starts_with("`clock.start` "), "{refusal}");
     }
 

@@ -15,14 +15,14 @@ pub type Released = Vec<(u64, Reply)>;
 
 /// What the host does with a call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum Response {
     /// Reply now. `recorded` says whether the call is among those that a case judges.
     Now { reply: Reply, recorded: bool },
     /// Do not reply until another call releases this one, if any ever does. See [`Host::released`].
     Later { recorded: bool },
 }
 
-impl Answer {
+impl Response {
     /// Reply now, to a call that cases judge.
     pub fn recorded(reply: Reply) -> Self {
         Self::Now { reply, recorded: true }
@@ -31,7 +31,7 @@ impl Answer {
 
 /// One fake of one session.
 pub trait Fake: Send {
-    /// Plays one call. `ticket` identifies the call; a fake that answers [`Answer::Later`] keeps it, and
+    /// Plays one call. `ticket` identifies the call; a fake that answers [`Response::Later`] keeps it, and
     /// pushes it to `released` together with the reply once another call sets it free.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ pub trait Fake: Send {
         method: &str,
         args: &Value,
         released: &mut Released,
-    ) -> Result<Answer, String>;
+    ) -> Result<Response, String>;
 }
 
 /// A fake that cases can ask for by name.
@@ -90,7 +90,7 @@ impl Host {
         fake: &str,
         method: &str,
         args: &Value,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let Some(player) = self.fakes.get_mut(fake) else {
             let offered = names(self.fakes.keys().map(String::as_str));
             return Err(format!(
@@ -142,16 +142,16 @@ mod tests {
             method: &str,
             args: &Value,
             released: &mut Released,
-        ) -> Result<Answer, String> {
+        ) -> Result<Response, String> {
             match method {
                 "wait" => {
                     self.waiting.push(ticket);
-                    Ok(Answer::Later { recorded: false })
+                    Ok(Response::Later { recorded: false })
                 }
                 "go" => {
                     released
                         .extend(self.waiting.drain(..).map(|ticket| (ticket, Ok(args.clone()))));
-                    Ok(Answer::recorded(Ok(Value::Null)))
+                    Ok(Response::recorded(Ok(Value::Null)))
                 }
                 _ => Err(format!("no method `{method}`")),
             }
@@ -173,10 +173,10 @@ mod tests {
     fn a_call_that_waits_is_released_by_another() {
         let mut host = Host::new(&scripts(json!({"gate": {}})), &[&GATE]).unwrap();
         let waits = host.call(7, "gate", "wait", &json!({}));
-        assert_eq!(waits, Ok(Answer::Later { recorded: false }));
+        assert_eq!(waits, Ok(Response::Later { recorded: false }));
         assert_eq!(host.released(), []);
         let goes = host.call(8, "gate", "go", &json!(1));
-        assert_eq!(goes, Ok(Answer::recorded(Ok(Value::Null))));
+        assert_eq!(goes, Ok(Response::recorded(Ok(Value::Null))));
         assert_eq!(host.released(), [(7, Ok(json!(1)))]);
         assert_eq!(host.released(), []);
     }

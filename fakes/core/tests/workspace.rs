@@ -75,7 +75,7 @@ fn a_path_that_could_leave_is_refused(#[case] path: &str) {
     for refusal in refusals {
         let refusal = refusal.expect("refused");
         assert!(
-            matches!(&refusal, WorkspaceError::BadPath { path: told } if told == path),
+            matches!(&refusal, WorkspaceError::BadPath { path: found } if found == path),
             "{refusal}"
         );
     }
@@ -92,7 +92,7 @@ fn a_path_that_could_leave_is_refused(#[case] path: &str) {
 fn a_symlink_that_would_leave_is_refused(#[case] target: &str) {
     let refusal = workspace().symlink("link", target).unwrap_err();
     assert!(
-        matches!(&refusal, WorkspaceError::BadTarget { target: told } if told == target),
+        matches!(&refusal, WorkspaceError::BadTarget { target: found } if found == target),
         "{refusal}"
     );
 }
@@ -185,14 +185,14 @@ fn existing_means_having_the_path() {
 #[case(tree([("a", "1\n2"), ("b", "")]), r#"`a` differs at line 2: expected "2", found "2\n""#)]
 #[case(tree([("a", "1\n"), ("b", "")]), r#"`a` differs at line 2: expected "", found "2\n""#)]
 #[case(tree([("a", "1\r\n2\n"), ("b", "")]), r#"`a` differs at line 1: expected "1\r\n", found "1\n""#)]
-fn golden_tells_the_first_difference(#[case] expected: Tree, #[case] told: &str) {
+fn golden_tells_the_first_difference(#[case] expected: Tree, #[case] found: &str) {
     let ws = workspace();
     ws.file("a", "1\n2\n").unwrap();
     ws.file("b", "").unwrap();
     let got = ws
         .golden(&expected)
         .map_or_else(|error: GoldenError| error.to_string(), |()| "equal".to_owned());
-    assert_eq!(got, told);
+    assert_eq!(got, found);
 }
 
 fn fill(ws: &TempWorkspace) -> std::path::PathBuf {

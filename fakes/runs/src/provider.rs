@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use proofmark_fakes::host::{Answer, Fake, FakeKind, Released};
+use proofmark_fakes::host::{Fake, FakeKind, Released, Response};
 use proofmark_fakes::script::{ScriptedFault, argument, arguments, array, list, object, stall};
 use serde_json::{Map, Value, json};
 
@@ -126,7 +126,7 @@ impl ScriptedProvider {
         Ok(turn)
     }
 
-    fn next(&mut self, ticket: u64, args: &Value) -> Result<Answer, String> {
+    fn next(&mut self, ticket: u64, args: &Value) -> Result<Response, String> {
         let call = "provider.next";
         let turn = self.turn(call, arguments(call, args, &["turn"])?)?;
         if turn.waiting.is_some() {
@@ -147,11 +147,11 @@ impl ScriptedProvider {
             (false, Some(Item::Error(error))) => Err(error),
             (false, Some(Item::Stall)) => {
                 turn.waiting = Some(ticket);
-                return Ok(Answer::Later { recorded: false });
+                return Ok(Response::Later { recorded: false });
             }
             (false, None) => return Err(format!("`{call}`: the turn is over")),
         };
-        Ok(Answer::Now { reply, recorded: false })
+        Ok(Response::Now { reply, recorded: false })
     }
 
     fn turn(&mut self, call: &str, args: &Map<String, Value>) -> Result<&mut OpenTurn, String> {
@@ -168,9 +168,9 @@ impl Fake for ScriptedProvider {
         method: &str,
         args: &Value,
         released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         match method {
-            "turn" => self.begin(args).map(|turn| Answer::recorded(Ok(json!({ "turn": turn })))),
+            "turn" => self.begin(args).map(|turn| Response::recorded(Ok(json!({ "turn": turn })))),
             "next" => self.next(ticket, args),
             "resolve" => {
                 let call = "provider.resolve";
@@ -180,14 +180,14 @@ impl Fake for ScriptedProvider {
                 argument(call, args, "status")?;
                 let turn = self.turn(call, args)?;
                 turn.paused.take_if(|paused| paused == tool);
-                Ok(Answer::recorded(Ok(Value::Null)))
+                Ok(Response::recorded(Ok(Value::Null)))
             }
             "stop" => {
                 let call = "provider.stop";
                 let turn = self.turn(call, arguments(call, args, &["turn"])?)?;
                 turn.stopped = true;
                 released.extend(turn.waiting.take().map(|ticket| (ticket, Ok(stopped()))));
-                Ok(Answer::recorded(Ok(Value::Null)))
+                Ok(Response::recorded(Ok(Value::Null)))
             }
             _ => Err(format!(
                 "the fake `provider` has no method `{method}`; it has {}",
@@ -303,9 +303,9 @@ mod tests {
         })
     }
 
-    fn now(answer: Result<Answer, String>) -> Reply {
+    fn now(answer: Result<Response, String>) -> Reply {
         match answer.unwrap() {
-            Answer::Now { reply, .. } => reply,
+            Response::Now { reply, .. } => reply,
             other => panic!("{other:?}"),
         }
     }
@@ -354,7 +354,7 @@ mod tests {
         let mut it = provider(json!({ "turns": [{ "items": [{ "stall": true }] }] }));
         let turn = call(&mut it, "turn", ask("A")).unwrap();
         let waits = it.call(7, "next", &turn, &mut Vec::new());
-        assert_eq!(waits, Ok(Answer::Later { recorded: false }));
+        assert_eq!(waits, Ok(Response::Later { recorded: false }));
         assert!(it.call(8, "next", &turn, &mut Vec::new()).is_err(), "one at a time");
         let mut released = Vec::new();
         it.call(9, "stop", &turn, &mut released).unwrap();

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use proofmark_fakes::host::{Answer, Fake, FakeKind, Released};
+use proofmark_fakes::host::{Fake, FakeKind, Released, Response};
 use sage_chronicle::{
     AppendArgs, ChroniclePath, DEFAULT_TAIL, Entry, Event, EventLog, IdRule, ReadArgs, check_append,
 };
@@ -105,7 +105,7 @@ impl Fake for MemoryChronicle {
         method: &str,
         args: &Value,
         _released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         let reply = match method {
             "append" => append(self, args),
             "read" => read(self, args),
@@ -115,7 +115,7 @@ impl Fake for MemoryChronicle {
                 ));
             }
         };
-        Ok(Answer::recorded(reply.map_err(|error| error.to_json())))
+        Ok(Response::recorded(reply.map_err(|error| error.to_json())))
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
             .call(0, method, &args, &mut Released::new())
             .expect("a good call")
         {
-            Answer::Now { reply, recorded: true } => reply,
+            Response::Now { reply, recorded: true } => reply,
             other => panic!("{other:?}"),
         };
         assert_eq!(call("append", json!({"path": "a.sage", "event": event})), Ok(Value::Null));

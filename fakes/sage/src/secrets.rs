@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use proofmark_fakes::host::{Answer, Fake, FakeKind, Released};
+use proofmark_fakes::host::{Fake, FakeKind, Released, Response};
 use sage_utils::{BoxFuture, SecretProvider, TypedError};
 use serde::Deserialize;
 use serde_json::Value;
@@ -103,7 +103,7 @@ impl Fake for MemorySecrets {
         method: &str,
         args: &Value,
         _released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         if method != "get" {
             return Err(format!("the fake `secrets` has no method `{method}`; it has `get`"));
         }
@@ -111,7 +111,7 @@ impl Fake for MemorySecrets {
             return Err(format!("`secrets.get` takes {{\"key\": string}}, not {args}"));
         };
         let secret = self.answer(key).map(Value::from).map_err(|error| error.to_json());
-        Ok(Answer::recorded(secret))
+        Ok(Response::recorded(secret))
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut secrets = (SECRETS.make)(&script).expect("a good script");
         let mut get =
             |key: &str| match secrets.call(0, "get", &json!({"key": key}), &mut Released::new()) {
-                Ok(Answer::Now { reply, recorded: true }) => reply,
+                Ok(Response::Now { reply, recorded: true }) => reply,
                 other => panic!("{other:?}"),
             };
         let error = get("K").unwrap_err();

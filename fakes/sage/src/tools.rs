@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use proofmark_fakes::host::{Answer, Fake, FakeKind, Released};
+use proofmark_fakes::host::{Fake, FakeKind, Released, Response};
 use proofmark_fakes::script::{argument, arguments, array, list, object, stall, string};
 use sage_errors::{Detail, SageError};
 use sage_llm::ToolRunner;
@@ -122,7 +122,7 @@ impl Fake for ScriptedTools {
         method: &str,
         args: &Value,
         _released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         if method != "execute" {
             return Err(format!("the fake `tools` has no method `{method}`; it has `execute`"));
         }
@@ -132,9 +132,9 @@ impl Fake for ScriptedTools {
             return Err("`tools.execute` takes an `input`, which is missing".to_owned());
         };
         Ok(match self.execute(name, input)? {
-            ToolAnswer::Result(result) => Answer::recorded(Ok(result)),
-            ToolAnswer::Error(error) => Answer::recorded(Err(error.to_json())),
-            ToolAnswer::Stall => Answer::Later { recorded: true },
+            ToolAnswer::Result(result) => Response::recorded(Ok(result)),
+            ToolAnswer::Error(error) => Response::recorded(Err(error.to_json())),
+            ToolAnswer::Stall => Response::Later { recorded: true },
         })
     }
 }

@@ -154,8 +154,8 @@ fn every_fault_is_told(
     let subject = new();
     let error = subject.append(path, &event).unwrap_err();
     let SageError::Validation(error) = error else { panic!("{error}") };
-    let told: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
-    assert_eq!(told, fields);
+    let found: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
+    assert_eq!(found, fields);
     assert_eq!(subject.read("a.sage"), [0_u64; 0]);
 }
 

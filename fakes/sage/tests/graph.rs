@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_fakes::host::{Answer, Host};
+use proofmark_fakes::host::{Host, Response};
 use proofmark_fakes_sage::KINDS;
 use proofmark_fakes_sage::graph::MemoryGraph;
 use proptest::prelude::*;
@@ -230,7 +230,7 @@ fn the_first_calls_fail_as_scripted() {
     for query in ["MATCH (n) RETURN n.id LIMIT 1", "no query", "MATCH (n) RETURN n.id LIMIT 1"] {
         let args = json!({"query": query, "params": null, "commit": null});
         match host.call(0, "graph", "query", &args) {
-            Ok(Answer::Now { reply, recorded: true }) => {
+            Ok(Response::Now { reply, recorded: true }) => {
                 codes.push(reply.map_err(|it| it["code"].clone()))
             }
             other => panic!("{other:?}"),
@@ -247,8 +247,8 @@ fn the_first_calls_fail_as_scripted() {
 #[case("query", json!({"query": "", "commit": 1}), "a string `commit`, not 1")]
 #[case("query", json!({"query": "", "x": 1}), "takes an object with `query`, `params` and `commit`")]
 fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
-    let told = host(json!({})).call(0, "graph", method, &args).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = host(json!({})).call(0, "graph", method, &args).unwrap_err();
+    assert!(found.contains(expect), "{found}");
 }
 
 #[rstest]
@@ -267,8 +267,8 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"edges": [{"from": "a", "to": "b", "kind": "K"}]}), "`edges[0].from`: there is no node `a`")]
 #[case(json!({"faults": [{"code": "X"}]}), "`faults[0].message` is missing")]
 fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
-    let told = Host::check("graph", &script, KINDS).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = Host::check("graph", &script, KINDS).unwrap_err();
+    assert!(found.contains(expect), "{found}");
 }
 
 #[test]

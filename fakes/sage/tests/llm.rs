@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_fakes::host::{Answer, Host};
+use proofmark_fakes::host::{Host, Response};
 use proofmark_fakes_sage::KINDS;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn playing(turns: Value) -> Host {
     Host::new(&BTreeMap::from([("llm".to_owned(), script)]), KINDS).expect("a good script")
 }
 
-fn chat(host: &mut Host) -> Result<Answer, String> {
+fn chat(host: &mut Host) -> Result<Response, String> {
     host.call(
         0,
         "llm",
@@ -22,20 +22,20 @@ fn chat(host: &mut Host) -> Result<Answer, String> {
     )
 }
 
-fn next(host: &mut Host, ticket: u64, id: &str) -> Result<Answer, String> {
+fn next(host: &mut Host, ticket: u64, id: &str) -> Result<Response, String> {
     host.call(ticket, "llm", "next", &json!({"stream": id}))
 }
 
-fn stop(host: &mut Host, id: &str) -> Result<Answer, String> {
+fn stop(host: &mut Host, id: &str) -> Result<Response, String> {
     host.call(99, "llm", "stop", &json!({"stream": id}))
 }
 
-fn recorded(value: Value) -> Result<Answer, String> {
-    Ok(Answer::Now { reply: Ok(value), recorded: true })
+fn recorded(value: Value) -> Result<Response, String> {
+    Ok(Response::Now { reply: Ok(value), recorded: true })
 }
 
-fn unnoted(value: Value) -> Result<Answer, String> {
-    Ok(Answer::Now { reply: Ok(value), recorded: false })
+fn unnoted(value: Value) -> Result<Response, String> {
+    Ok(Response::Now { reply: Ok(value), recorded: false })
 }
 
 fn text(value: &str) -> Value {
@@ -46,22 +46,22 @@ fn text(value: &str) -> Value {
 #[case::text(json!({"text": "yes"}), recorded(json!({"text": "yes"})))]
 #[case::empty_text(json!({"text": ""}), recorded(json!({"text": ""})))]
 #[case::events(json!({"events": []}), recorded(json!({"stream": "1"})))]
-#[case::stall(json!({"stall": true}), Ok(Answer::Later { recorded: true }))]
+#[case::stall(json!({"stall": true}), Ok(Response::Later { recorded: true }))]
 #[case::error(
     json!({"error": {"code": "EIO", "message": "gone", "operation": "connect"}}),
-    Ok(Answer::Now {
+    Ok(Response::Now {
         reply: Err(json!({"name": "TypedError", "code": "EIO", "message": "gone", "operation": "connect"})),
         recorded: true,
     })
 )]
 #[case::named_error(
     json!({"error": {"name": "Odd", "code": "X", "message": "", "cause": [1]}}),
-    Ok(Answer::Now {
+    Ok(Response::Now {
         reply: Err(json!({"name": "Odd", "code": "X", "message": "", "cause": [1]})),
         recorded: true,
     })
 )]
-fn a_turn_is_what_chat_answers(#[case] turn: Value, #[case] expect: Result<Answer, String>) {
+fn a_turn_is_what_chat_answers(#[case] turn: Value, #[case] expect: Result<Response, String>) {
     let mut host = playing(json!([turn]));
     assert_eq!(chat(&mut host), expect);
     assert_eq!(host.released(), []);
@@ -93,7 +93,7 @@ fn an_item_is_sent_as_it_is(#[case] item: Value, #[case] expect: Value) {
     let mut host = playing(json!([{"events": [item]}]));
     chat(&mut host).unwrap();
     // As text, since members keep the order in which the script has them.
-    let Ok(Answer::Now { reply: Ok(reply), recorded: false }) = next(&mut host, 1, "1") else {
+    let Ok(Response::Now { reply: Ok(reply), recorded: false }) = next(&mut host, 1, "1") else {
         panic!("not answered at once");
     };
     assert_eq!(reply.to_string(), json!({"event": expect}).to_string());
@@ -113,7 +113,7 @@ fn an_error_ends_a_stream() {
     chat(&mut host).unwrap();
     assert_eq!(next(&mut host, 1, "1"), unnoted(json!({"event": text("a")})));
     let error = json!({"name": "TypedError", "code": "EIO", "message": "cut"});
-    assert_eq!(next(&mut host, 2, "1"), Ok(Answer::Now { reply: Err(error), recorded: false }));
+    assert_eq!(next(&mut host, 2, "1"), Ok(Response::Now { reply: Err(error), recorded: false }));
     assert!(next(&mut host, 3, "1").unwrap_err().contains("is over"));
     assert_eq!(stop(&mut host, "1"), unnoted(Value::Null));
 }
@@ -123,7 +123,7 @@ fn a_stalled_next_is_set_free_by_stop() {
     let mut host = playing(json!([{"events": [text("a"), {"stall": true}, text("b")]}]));
     chat(&mut host).unwrap();
     next(&mut host, 1, "1").unwrap();
-    assert_eq!(next(&mut host, 42, "1"), Ok(Answer::Later { recorded: false }));
+    assert_eq!(next(&mut host, 42, "1"), Ok(Response::Later { recorded: false }));
     assert_eq!(host.released(), []);
     let twice = next(&mut host, 43, "1").unwrap_err();
     assert!(twice.contains("one `next` at a time"), "{twice}");
@@ -175,7 +175,10 @@ fn a_stop_counts_where_something_was_left(
     for ticket in 0..taken {
         next(&mut host, ticket, "1").unwrap();
     }
-    assert_eq!(stop(&mut host, "1"), Ok(Answer::Now { reply: Ok(Value::Null), recorded: counts }));
+    assert_eq!(
+        stop(&mut host, "1"),
+        Ok(Response::Now { reply: Ok(Value::Null), recorded: counts })
+    );
 }
 
 #[test]
@@ -219,8 +222,8 @@ fn models_are_told_by_name() {
 #[case::no_object("stop", json!("1"), "takes an object with `stream`")]
 #[case::no_turns("chat", json!({"provider": "p", "options": {}}), "its script has no turns")]
 fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
-    let told = playing(json!([])).call(0, "llm", method, &args).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = playing(json!([])).call(0, "llm", method, &args).unwrap_err();
+    assert!(found.contains(expect), "{found}");
 }
 
 #[rstest]
@@ -235,9 +238,9 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"providers": {"p": {"seed": 1, "turns": []}}}), "only one of them")]
 #[case(json!({"providers": {"p": {"turns": {}}}}), "`providers.p.turns` must be an array")]
 fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
-    let told = Host::check("llm", &script, KINDS).unwrap_err();
-    assert!(told.starts_with("the script of the fake `llm` is wrong: "), "{told}");
-    assert!(told.contains(expect), "{told}");
+    let found = Host::check("llm", &script, KINDS).unwrap_err();
+    assert!(found.starts_with("the script of the fake `llm` is wrong: "), "{found}");
+    assert!(found.contains(expect), "{found}");
 }
 
 #[rstest]
@@ -267,6 +270,6 @@ fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
 #[case(json!({"events": [], "endless": {"type": "x"}}), "endless` is no StreamEvent")]
 fn a_wrong_turn_is_told(#[case] turn: Value, #[case] expect: &str) {
     let script = json!({"providers": {"p": {"turns": [turn]}}});
-    let told = Host::check("llm", &script, KINDS).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = Host::check("llm", &script, KINDS).unwrap_err();
+    assert!(found.contains(expect), "{found}");
 }

@@ -76,8 +76,8 @@ async fn scripted_tools_run_for_the_wrapper(#[case] answer: Value, #[case] resul
     let tools = ScriptedTools::from_script(&json!({"results": {"T": [answer]}})).unwrap();
     let tools = Arc::new(tools);
     let said = played(&provider, &tools, asking()).await;
-    let told = json!({"type": "tool_result", "callId": "c", "result": result});
-    assert_eq!(said, json!([call, told, {"type": "text", "value": "so"}, {"type": END}]));
+    let found = json!({"type": "tool_result", "callId": "c", "result": result});
+    assert_eq!(said, json!([call, found, {"type": "text", "value": "so"}, {"type": END}]));
     assert_eq!(tools.asked(), [("T".to_owned(), json!({"a": 1}))]);
     let asked = provider.asked();
     assert_eq!(asked.len(), 2);

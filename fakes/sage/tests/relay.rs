@@ -85,8 +85,8 @@ impl ToolRunner for RealTools {
                 sage_tools::run(&self.registry, &clock, name, input.clone(), &self.context).await;
             result.meta = None; // The wrapper has no clock for calls that it refuses itself.
             let result = result.to_json();
-            let told = (name.to_owned(), input.clone(), result.clone());
-            self.ran.lock().expect("nobody panicked").push(told);
+            let found = (name.to_owned(), input.clone(), result.clone());
+            self.ran.lock().expect("nobody panicked").push(found);
             Ok(result)
         })
     }

@@ -60,22 +60,22 @@ fn the_largest_seed_text_beyond_ascii_and_a_limit_are_as_elsewhere() {
 
 #[test]
 fn only_the_conversation_counts_and_not_how_it_is_written() {
-    let told = bytes(4, &options());
+    let found = bytes(4, &options());
     let mut other = options();
     other["requestId"] = json!("r-2");
     other["timeoutMs"] = json!(5);
     other["temperature"] = json!(0.0);
-    assert_eq!(bytes(4, &other), told);
+    assert_eq!(bytes(4, &other), found);
     let Value::Object(members) = other else { unreachable!() };
     let turned: Map<String, Value> = members.into_iter().rev().collect();
-    assert_eq!(bytes(4, &Value::Object(turned)), told);
+    assert_eq!(bytes(4, &Value::Object(turned)), found);
 
     for (name, value) in
         [("temperature", json!(1)), ("max_tokens", json!(99)), ("model", json!("n"))]
     {
         let mut other = options();
         other[name] = value;
-        assert_ne!(bytes(4, &other), told, "{name}");
+        assert_ne!(bytes(4, &other), found, "{name}");
     }
 }
 
@@ -255,8 +255,8 @@ proptest! {
     fn the_same_is_said_to_the_same(seed: u64, content in "\\PC{0,20}", schema in any_schema()) {
         let options = json!({"model": "m", "messages": [{"role": "user", "content": content}],
             "tools": [{"name": "T", "parameters": schema}]});
-        let told = bytes(seed, &options);
-        prop_assert_eq!(&bytes(seed, &options), &told);
+        let found = bytes(seed, &options);
+        prop_assert_eq!(&bytes(seed, &options), &found);
         let events = events(seed, &options);
         let ends = events.iter().filter(|it| it["type"] == "end").count();
         prop_assert_eq!((ends, &events[events.len() - 1]["type"]), (1, &json!("end")));
@@ -268,11 +268,11 @@ proptest! {
     fn another_seed_or_another_message_is_answered_otherwise(seed in 0..u64::MAX - 5, content in "[a-z]{1,9}") {
         let options = |more: u64| json!({"model": "m",
             "messages": [{"role": "user", "content": format!("{content}{}", "!".repeat(more as usize))}]});
-        let told = bytes(seed, &options(0));
-        prop_assert!((1..=5).any(|more| bytes(seed + more, &options(0)) != told));
+        let found = bytes(seed, &options(0));
+        prop_assert!((1..=5).any(|more| bytes(seed + more, &options(0)) != found));
         let words = |events: Vec<Value>| events.into_iter().filter(|it| it["type"] == "text").collect::<Vec<_>>();
-        let told = words(events(seed, &options(0)));
-        prop_assert!((1..=5).any(|more| words(events(seed, &options(more))) != told));
+        let found = words(events(seed, &options(0)));
+        prop_assert!((1..=5).any(|more| words(events(seed, &options(more))) != found));
     }
 }
 

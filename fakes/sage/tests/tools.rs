@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use proofmark_fakes::clock::ScriptedClock;
-use proofmark_fakes::host::{Answer, Host};
+use proofmark_fakes::host::{Host, Response};
 use proofmark_fakes::workspace::TempWorkspace;
 use proofmark_fakes_sage::KINDS;
 use proofmark_fakes_sage::SageClock;
@@ -18,35 +18,35 @@ fn playing(results: Value) -> Host {
         .expect("a good script")
 }
 
-fn execute(host: &mut Host, name: &str) -> Result<Answer, String> {
+fn execute(host: &mut Host, name: &str) -> Result<Response, String> {
     host.call(5, "tools", "execute", &json!({"name": name, "input": {"a": 1}}))
 }
 
 #[rstest]
 #[case::value(
     json!({"value": {"ok": true, "data": [1]}}),
-    Answer::Now { reply: Ok(json!({"ok": true, "data": [1]})), recorded: true }
+    Response::Now { reply: Ok(json!({"ok": true, "data": [1]})), recorded: true }
 )]
 #[case::refusal(
     json!({"value": {"ok": false, "error": {"code": "X", "message": "no"}}}),
-    Answer::Now { reply: Ok(json!({"ok": false, "error": {"code": "X", "message": "no"}})), recorded: true }
+    Response::Now { reply: Ok(json!({"ok": false, "error": {"code": "X", "message": "no"}})), recorded: true }
 )]
 #[case::log(
     json!({"value": {"ok": true, "log": [{"ts": "t", "name": "n", "msg": "m", "data": 1}]}}),
-    Answer::Now {
+    Response::Now {
         reply: Ok(json!({"ok": true, "log": [{"ts": "t", "name": "n", "msg": "m", "data": 1}]})),
         recorded: true,
     }
 )]
 #[case::error(
     json!({"error": {"code": "EIO", "message": "gone", "operation": "read"}}),
-    Answer::Now {
+    Response::Now {
         reply: Err(json!({"name": "TypedError", "code": "EIO", "message": "gone", "operation": "read"})),
         recorded: true,
     }
 )]
-#[case::stall(json!({"stall": true}), Answer::Later { recorded: true })]
-fn a_tool_answers_as_scripted(#[case] answer: Value, #[case] expect: Answer) {
+#[case::stall(json!({"stall": true}), Response::Later { recorded: true })]
+fn a_tool_answers_as_scripted(#[case] answer: Value, #[case] expect: Response) {
     let mut host = playing(json!({"T": [answer]}));
     assert_eq!(execute(&mut host, "T"), Ok(expect));
     assert_eq!(
@@ -61,7 +61,7 @@ fn each_tool_has_its_own_answers_in_order() {
     let value = |data: i64| json!({"value": {"ok": true, "data": data}});
     let mut host = playing(json!({"A": [value(1), value(2)], "B": [value(3)]}));
     let mut data = |name| match execute(&mut host, name) {
-        Ok(Answer::Now { reply: Ok(reply), recorded: true }) => reply["data"].clone(),
+        Ok(Response::Now { reply: Ok(reply), recorded: true }) => reply["data"].clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(["A", "B", "A"].map(&mut data), [json!(1), json!(3), json!(2)]);
@@ -77,8 +77,8 @@ fn each_tool_has_its_own_answers_in_order() {
 #[case("execute", json!({"name": "A", "input": 1, "ctx": {}}), "takes an object with `name` and `input`")]
 fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
     let mut host = playing(json!({"A": [{"value": {"ok": true}}], "B": []}));
-    let told = host.call(0, "tools", method, &args).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = host.call(0, "tools", method, &args).unwrap_err();
+    assert!(found.contains(expect), "{found}");
     assert!(execute(&mut host, "A").is_ok(), "a mistake uses up no answer");
 }
 
@@ -96,8 +96,8 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"results": {"T": [{"error": {"message": "x"}}]}}), "error.code` is missing")]
 #[case(json!({"results": {"T": [{"stall": "yes"}]}}), "`results.T[0].stall` must be true")]
 fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
-    let told = Host::check("tools", &script, KINDS).unwrap_err();
-    assert!(told.contains(expect), "{told}");
+    let found = Host::check("tools", &script, KINDS).unwrap_err();
+    assert!(found.contains(expect), "{found}");
 }
 
 /// Behind the real registry: what is logged is logged first, and is no part of the result.

@@ -44,15 +44,15 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let (tell, told) = tokio::sync::oneshot::channel::<()>();
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let ending = async move {
         shutdown.await;
         // The other half is waited on below, as long as the server runs.
-        let _ = tell.send(());
+        let _ = stop.send(());
     };
     let served = axum::serve(listener, router(Arc::clone(&engine))).with_graceful_shutdown(ending);
     let late = async {
-        let _ = told.await;
+        let _ = stopped.await;
         engine.close().await;
         tokio::time::sleep(PATIENCE).await;
     };
@@ -261,9 +261,9 @@ async fn read_events(
     stream::After(after): stream::After,
 ) -> Result<Response, Refusal> {
     let run = engine.run(id)?;
-    let first = run.told().after(after).ok_or_else(|| stream::no_such_event(after))?;
+    let first = run.published().after(after).ok_or_else(|| stream::no_such_event(after))?;
     let to = if after.is_some() { Served::Rest } else { Served::Answer };
-    let events = engine.settings().policy.served(to, run.told().from(first, usize::MAX));
+    let events = engine.settings().policy.served(to, run.published().from(first, usize::MAX));
     let mut list =
         String::with_capacity(2 + events.iter().map(|e| e.json.len() + 1).sum::<usize>());
     for (index, event) in events.iter().enumerate() {

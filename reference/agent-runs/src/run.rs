@@ -58,38 +58,38 @@ impl Life {
 pub(crate) struct Run {
     pub(crate) id: Id,
     actions: mpsc::Sender<Action>,
-    told: Arc<Told>,
+    published: Arc<Published>,
 }
 
 /// What is in the log: consumers read it at their own pace.
-pub(crate) struct Told {
+pub(crate) struct Published {
     lines: Mutex<Vec<Line>>,
     count: watch::Sender<usize>,
 }
 
-impl Told {
+impl Published {
     fn new(lines: Vec<Line>) -> Self {
         let count = watch::Sender::new(lines.len());
         Self { lines: Mutex::new(lines), count }
     }
 
     fn add(&self, lines: Vec<Line>) {
-        let mut told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        told.extend(lines);
-        self.count.send_replace(told.len());
+        let mut published = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        published.extend(lines);
+        self.count.send_replace(published.len());
     }
 
     /// At most `most` events, from the one at `first` on.
     pub(crate) fn from(&self, first: usize, most: usize) -> Vec<Line> {
-        let told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().skip(first).take(most).cloned().collect()
+        let published = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        published.iter().skip(first).take(most).cloned().collect()
     }
 
     /// Where the events after this one begin.
     pub(crate) fn after(&self, event: Option<Id>) -> Option<usize> {
         let Some(event) = event else { return Some(0) };
-        let told = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().rposition(|line| line.id == event).map(|place| place + 1)
+        let published = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        published.iter().rposition(|line| line.id == event).map(|place| place + 1)
     }
 
     /// Tells how many there are, whenever there are more.
@@ -102,10 +102,11 @@ impl Run {
     /// Starts the task of a run; `lines` are in the log already.
     pub(crate) fn start(desk: Desk, lines: Vec<Line>, life: Life) -> Arc<Self> {
         let (actions, queue) = mpsc::channel(QUEUE);
-        let told = Arc::new(Told::new(lines));
-        let run = Arc::new(Self { id: desk.fold.run.id, actions, told: Arc::clone(&told) });
+        let published = Arc::new(Published::new(lines));
+        let run =
+            Arc::new(Self { id: desk.fold.run.id, actions, published: Arc::clone(&published) });
         let weak = Arc::downgrade(&run);
-        let mut writer = Writer { desk, told, broken: None };
+        let mut writer = Writer { desk, published, broken: None };
         tokio::spawn(async move {
             let mut queue = queue;
             let mut batch = Vec::new();
@@ -123,8 +124,8 @@ impl Run {
         run
     }
 
-    pub(crate) fn told(&self) -> &Arc<Told> {
-        &self.told
+    pub(crate) fn published(&self) -> &Arc<Published> {
+        &self.published
     }
 
     /// Has `action` done at the desk. The answer comes when everything that the desk then knew is written.
@@ -132,7 +133,7 @@ impl Run {
         &self,
         action: impl FnOnce(&mut Desk) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (tell, told) = oneshot::channel();
+        let (tell, answer) = oneshot::channel();
         let action: Action = Box::new(move |desk| {
             let outcome = action(desk);
             Box::new(move |written| {
@@ -141,13 +142,13 @@ impl Run {
             })
         });
         self.actions.send(action).await.map_err(|_| Refusal::Closing)?;
-        told.await.map_err(|_| Refusal::Closing)?
+        answer.await.map_err(|_| Refusal::Closing)?
     }
 }
 
 struct Writer {
     desk: Desk,
-    told: Arc<Told>,
+    published: Arc<Published>,
     /// A write failed, so the desk knows more than the disk, and nobody knows what the disk has.
     broken: Option<std::io::ErrorKind>,
 }
@@ -164,7 +165,7 @@ impl Writer {
             let write = move || place.write(&files, &logged, adds);
             let written = tokio::task::spawn_blocking(write).await;
             match written {
-                Ok(Ok(())) => self.told.add(lines),
+                Ok(Ok(())) => self.published.add(lines),
                 Ok(Err(error)) => self.broken = Some(error.kind()),
                 Err(_) => self.broken = Some(std::io::ErrorKind::Other),
             }

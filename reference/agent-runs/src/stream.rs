@@ -82,7 +82,7 @@ pub(crate) async fn open(
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Refusal> {
     let run = engine.run(id)?;
-    let first = run.told().after(after).ok_or_else(|| no_such_event(after))?;
+    let first = run.published().after(after).ok_or_else(|| no_such_event(after))?;
     let upgrade = upgrade.map_err(|fault| Refusal::NoWebSocket(fault.body_text()))?;
     let policy = Arc::clone(&engine.settings().policy);
     let past = if after.is_some() { Served::Missed } else { Served::Past };
@@ -129,12 +129,12 @@ async fn send_all(
     (first, of_the_past): (usize, Served),
     policy: &dyn Policy,
 ) {
-    let mut count = run.told().count();
+    let mut count = run.published().count();
     let past = *count.borrow_and_update();
     let mut place = first;
     loop {
         let most = if place < past { AT_ONCE.min(past - place) } else { AT_ONCE };
-        let events = run.told().from(place, most);
+        let events = run.published().from(place, most);
         if events.is_empty() {
             if count.changed().await.is_err() {
                 return;

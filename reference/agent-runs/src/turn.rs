@@ -12,7 +12,7 @@ use crate::turns::Step;
 /// How a turn came to its end.
 enum End {
     /// The desk knows: it ended the turn itself.
-    Told,
+    Known,
     Interrupted,
     /// The provider says so.
     Failed(String),
@@ -50,7 +50,7 @@ pub(crate) async fn drive(
         }
     };
     let end = turn.go().await;
-    if !matches!(end, End::Told | End::Failed(_)) {
+    if !matches!(end, End::Known | End::Failed(_)) {
         // A provider that cannot even stop has nothing that could be waited for.
         let _ = turn.provider.stop(&turn.id).await;
     }
@@ -58,7 +58,7 @@ pub(crate) async fn drive(
         .run
         .act(move |desk| {
             match end {
-                End::Told | End::Lost => {}
+                End::Known | End::Lost => {}
                 End::Interrupted => desk.interrupted(node, number),
                 End::Failed(why) | End::Misbehaved(why) => desk.failed(node, number, &why),
             }
@@ -104,7 +104,7 @@ impl Turn {
                     Err(_) => return End::Interrupted,
                 },
                 Ok(Step::Stop) => return End::Interrupted,
-                Ok(Step::Over) => return End::Told,
+                Ok(Step::Over) => return End::Known,
                 Ok(Step::Fail(why)) => return End::Misbehaved(why),
                 Err(_) => return End::Lost,
             };

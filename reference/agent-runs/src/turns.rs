@@ -357,10 +357,10 @@ mod tests {
     fn nothing_of_an_interrupted_turn_is_told(#[case] item: Value) {
         let (mut desk, node) = desk_with_a_turn();
         say(&mut desk, node, true);
-        let told = desk.staged.lines.len();
+        let before = desk.staged.lines.len();
         let step = desk.take_item(node, 1, serde_json::from_value(item).unwrap());
         assert!(matches!(step, Step::Stop));
-        assert_eq!(desk.staged.lines.len(), told);
+        assert_eq!(desk.staged.lines.len(), before);
         desk.interrupted(node, 1);
         assert_eq!(desk.turns[&node].number, 2);
     }

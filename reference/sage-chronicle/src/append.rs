@@ -109,8 +109,8 @@ fn write_all_at_once(log: &impl Log, bytes: &[u8]) -> io::Result<()> {
         match log.write(bytes) {
             Ok(count) if count == bytes.len() => return Ok(()),
             Ok(count) => {
-                let told = format!("only {count} of {} bytes could be written", bytes.len());
-                return Err(io::Error::new(io::ErrorKind::StorageFull, told));
+                let message = format!("only {count} of {} bytes could be written", bytes.len());
+                return Err(io::Error::new(io::ErrorKind::StorageFull, message));
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

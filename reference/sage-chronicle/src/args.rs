@@ -168,7 +168,7 @@ mod tests {
     fn every_fault_is_told(#[case] args: Value, #[case] fields: &[&str]) {
         let error = AppendArgs::from_json(&args, IdRule::Computed).unwrap_err();
         let SageError::Validation(error) = error else { panic!("{error}") };
-        let told: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
-        assert_eq!(told, fields);
+        let reported: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
+        assert_eq!(reported, fields);
     }
 }

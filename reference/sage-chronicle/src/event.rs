@@ -266,8 +266,8 @@ mod tests {
     fn check_faults(event: &Value, rule: IdRule, fields: &[&str]) {
         let error = Entry::new(event, rule).unwrap_err();
         let SageError::Validation(error) = error else { panic!("{error}") };
-        let told: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
-        assert_eq!(told, fields);
+        let reported: Vec<_> = error.details().iter().map(|detail| detail.field.as_str()).collect();
+        assert_eq!(reported, fields);
     }
 
     fn nested(levels: usize) -> Value {

@@ -86,13 +86,13 @@ impl ValidationError {
     pub fn new(first: Detail, others: impl IntoIterator<Item = Detail>) -> Self {
         let mut details = vec![first];
         details.extend(others);
-        let told: Vec<_> =
+        let reasons: Vec<_> =
             details.iter().map(|detail| format!("`{}`: {}", detail.field, detail.reason)).collect();
-        Self { details, common: Common::new(told.join("; ")) }
+        Self { details, common: Common::new(reasons.join("; ")) }
     }
 
     /// As somebody else told it.
-    pub(crate) fn told_with(details: Vec<Detail>, common: Common) -> Self {
+    pub(crate) fn from_parts(details: Vec<Detail>, common: Common) -> Self {
         Self { details, common }
     }
 

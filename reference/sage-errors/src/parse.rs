@@ -28,7 +28,7 @@ impl SageError {
             "EVALIDATION" => {
                 let details = take.details();
                 take.finish(|common| {
-                    Some(Self::Validation(Box::new(ValidationError::told_with(details?, common))))
+                    Some(Self::Validation(Box::new(ValidationError::from_parts(details?, common))))
                 })
             }
             "EPERMISSION" => {

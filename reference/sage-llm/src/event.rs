@@ -114,8 +114,8 @@ fn read(value: Value) -> Result<StreamEvent, String> {
 
 fn usage(members: &mut Map<String, Value>) -> Result<Option<Usage>, String> {
     let Some(value) = members.shift_remove("usage") else { return Ok(None) };
-    let told = serde_json::from_value(value);
-    told.map(Some).map_err(|_| "`usage` must have two numbers, prompt and completion".to_owned())
+    let usage = serde_json::from_value(value);
+    usage.map(Some).map_err(|_| "`usage` must have two numbers, prompt and completion".to_owned())
 }
 
 fn any(members: &mut Map<String, Value>, name: &str) -> Result<Value, String> {

@@ -126,7 +126,7 @@ struct Faults(Vec<Detail>);
 impl Faults {
     /// Faults that options can have though their types are right. One that was told already is not told again.
     fn of(&mut self, options: &ChatOptions) {
-        if options.model.is_empty() && !self.told("model") {
+        if options.model.is_empty() && !self.is_reported("model") {
             self.note("model", "is empty", None, "the name of a model");
         }
         for (name, count) in [("max_tokens", options.max_tokens), ("timeoutMs", options.timeout_ms)]
@@ -139,7 +139,7 @@ impl Faults {
         for (index, tool) in tools.iter().enumerate() {
             let field = format!("tools.{index}.name");
             let received = tool.name.as_str().into();
-            if self.told(&field) || self.told(&format!("tools.{index}")) {
+            if self.is_reported(&field) || self.is_reported(&format!("tools.{index}")) {
                 continue;
             }
             if tool.name.is_empty() {
@@ -150,7 +150,7 @@ impl Faults {
         }
     }
 
-    fn told(&self, field: &str) -> bool {
+    fn is_reported(&self, field: &str) -> bool {
         self.0.iter().any(|detail| detail.field == field)
     }
 

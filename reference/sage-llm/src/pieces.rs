@@ -3,14 +3,14 @@
 /// Cuts a text into pieces, none of them empty, between characters.
 pub(crate) struct Pieces {
     text: String,
-    told: usize,
+    given: usize,
 }
 
 impl Pieces {
     const LONGEST: usize = 1024;
 
     pub(crate) fn new(text: String) -> Self {
-        Self { text, told: 0 }
+        Self { text, given: 0 }
     }
 }
 
@@ -18,9 +18,9 @@ impl Iterator for Pieces {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
-        let rest = &self.text[self.told..];
+        let rest = &self.text[self.given..];
         let piece = &rest[..rest.floor_char_boundary(Self::LONGEST)];
-        self.told += piece.len();
+        self.given += piece.len();
         (!piece.is_empty()).then(|| piece.to_owned())
     }
 }

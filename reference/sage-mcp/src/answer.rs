@@ -15,7 +15,7 @@ pub(crate) fn events(
     url: String,
     response: reqwest::Response,
 ) -> BoxStream<'static, Result<StreamEvent, Error>> {
-    let answer = Answer {
+    let answer = Streaming {
         url,
         body: Some(response),
         sse: Sse::default(),
@@ -28,7 +28,7 @@ pub(crate) fn events(
     events.boxed()
 }
 
-struct Answer {
+struct Streaming {
     url: String,
     /// `None` when nothing more is wanted of it.
     body: Option<reqwest::Response>,
@@ -37,7 +37,7 @@ struct Answer {
     events: VecDeque<StreamEvent>,
 }
 
-impl Answer {
+impl Streaming {
     async fn next(&mut self) -> Option<Result<StreamEvent, Error>> {
         loop {
             if let Some(event) = self.events.pop_front() {

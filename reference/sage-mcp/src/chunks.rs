@@ -18,7 +18,7 @@ pub(crate) enum ChunkFault {
     /// It does not speak the language.
     Garbage(String),
     /// It says so itself.
-    Told(Value),
+    Error(Value),
 }
 
 /// What has to be kept between chunks.
@@ -52,7 +52,7 @@ impl Chunks {
         let chunk: Value = serde_json::from_str(data)
             .map_err(|fault| garbage(format!("a chunk that is no JSON: {fault}")))?;
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
-            return Err(ChunkFault::Told(error.clone()));
+            return Err(ChunkFault::Error(error.clone()));
         }
         let choices = chunk.get("choices").and_then(Value::as_array);
         let choices = choices.ok_or_else(|| garbage("a chunk without `choices`"))?;
@@ -135,8 +135,8 @@ impl Chunks {
             return Err(garbage(format!("more than {MOST_CALLS} tool calls at once")));
         }
         if self.arguments > MOST_ARGUMENTS {
-            let told = format!("tool calls with more than {MOST_ARGUMENTS} bytes of arguments");
-            return Err(garbage(told));
+            let message = format!("tool calls with more than {MOST_ARGUMENTS} bytes of arguments");
+            return Err(garbage(message));
         }
         Ok(())
     }
@@ -287,6 +287,6 @@ mod tests {
     #[test]
     fn an_error_object_is_passed_on() {
         let error = json!({ "message": "no such model", "code": 404 });
-        assert_eq!(read(&[json!({ "error": error })]), Err(ChunkFault::Told(error)));
+        assert_eq!(read(&[json!({ "error": error })]), Err(ChunkFault::Error(error)));
     }
 }

@@ -25,8 +25,8 @@ pub(crate) fn lost(url: &str, fault: &reqwest::Error) -> Error {
     let reason = if reasons.is_empty() { fault.to_string() } else { reasons.join(": ") };
     let mut cause = Map::new();
     if let Some(system) = system {
-        let told = SageError::io(operation, url, system);
-        if let Some(Value::Object(code)) = told.cause() {
+        let error_with_code = SageError::io(operation, url, system);
+        if let Some(Value::Object(code)) = error_with_code.cause() {
             cause.extend(code.clone());
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn garbled(url: &str, what: impl std::fmt::Display) -> Error {
 pub(crate) fn of_chunk(url: &str, fault: ChunkFault) -> Error {
     match fault {
         ChunkFault::Garbage(what) => garbled(url, what),
-        ChunkFault::Told(error) => {
+        ChunkFault::Error(error) => {
             let message = error.get("message").unwrap_or(&error);
             let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
             let reason = format!("the server broke off: {}", shortened(&message));

@@ -46,10 +46,14 @@ async fn ask(base: &str) -> (Vec<Value>, Option<Error>) {
 /// `EIO` with an operation and the address, and the cause that is given back.
 #[track_caller]
 fn cause_of(error: &Error, base: &str, operation: &str) -> Value {
-    let told = error.to_json();
-    assert_eq!((&told["code"], &told["operation"]), (&json!("EIO"), &json!(operation)), "{told}");
-    assert!(told["path"].as_str().unwrap().starts_with(base), "{told}");
-    told["cause"].clone()
+    let found = error.to_json();
+    assert_eq!(
+        (&found["code"], &found["operation"]),
+        (&json!("EIO"), &json!(operation)),
+        "{found}"
+    );
+    assert!(found["path"].as_str().unwrap().starts_with(base), "{found}");
+    found["cause"].clone()
 }
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n";
@@ -314,9 +318,9 @@ async fn an_error_in_the_stream_keeps_the_servers_words() {
     let error = json!({ "message": "out of memory", "type": "server_error", "code": 507 });
     let frame = json!({ "error": error }).to_string();
     let (base, _served) = answering(format!("{HEAD}event: error\n{}", frames(&[&frame]))).await;
-    let told = ask(&base).await.1.unwrap();
-    assert_eq!(cause_of(&told, &base, "read"), json!({ "error": error }));
-    assert!(told.message().contains("out of memory"), "{told}");
+    let found = ask(&base).await.1.unwrap();
+    assert_eq!(cause_of(&found, &base, "read"), json!({ "error": error }));
+    assert!(found.message().contains("out of memory"), "{found}");
 }
 
 #[rstest]

@@ -72,10 +72,10 @@ fn diff(folder: &Path, old: &str, new: &str, context: usize) -> String {
         .output()
         .unwrap();
     // The names are git's business; only the hunks are ours.
-    let told = String::from_utf8(output.stdout).unwrap();
-    match told.find("\n--- ") {
+    let printed = String::from_utf8(output.stdout).unwrap();
+    match printed.find("\n--- ") {
         Some(start) => {
-            let hunks = &told[start + 1..];
+            let hunks = &printed[start + 1..];
             let hunks = &hunks[hunks.find("\n@@").map_or(0, |at| at + 1)..];
             format!("--- a/file\n+++ b/file\n{hunks}")
         }
@@ -270,7 +270,7 @@ async fn edit_does_what_git_apply_does() {
         } else if let Some(reason) = is_known(&made, git.as_ref(), ours.as_ref()) {
             *known.entry(reason).or_default() += 1;
         } else {
-            let told = |content: &Option<Vec<u8>>| {
+            let printed = |content: &Option<Vec<u8>>| {
                 content.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             };
             panic!(
@@ -278,8 +278,8 @@ async fn edit_does_what_git_apply_does() {
                 made.sort,
                 made.patch,
                 made.file,
-                git.as_ref().map(told),
-                ours.as_ref().map(told),
+                git.as_ref().map(printed),
+                ours.as_ref().map(printed),
             );
         }
     }

@@ -333,8 +333,8 @@ fn a_session_of_the_outside_is_none_of_ours() -> Result<(), Box<dyn std::error::
         eprintln!("skipped: unshare is not there, or may not make a container");
         return Ok(());
     }
-    let told = in_a_container(&std::env::current_exe()?).arg("tree").output()?;
-    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
-    assert!(!String::from_utf8_lossy(&told.stdout).contains("0 passed"));
+    let output = in_a_container(&std::env::current_exe()?).arg("tree").output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("0 passed"));
     Ok(())
 }

@@ -49,11 +49,11 @@ impl Verdicts {
         } else {
             Self::forget(folder)?;
         }
-        let mut told = format!("{sources}\n");
+        let mut lines = format!("{sources}\n");
         for (mutant, fate) in &fates {
-            told += &format!("{} {mutant}\n", word(*fate));
+            lines += &format!("{} {mutant}\n", word(*fate));
         }
-        fs::write(&kept, told).map_err(|fault| format!("{}: {fault}", kept.display()))?;
+        fs::write(&kept, lines).map_err(|fault| format!("{}: {fault}", kept.display()))?;
         Ok(Self { fates })
     }
 

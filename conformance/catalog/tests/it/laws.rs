@@ -21,7 +21,7 @@ fn embedded() -> Suite {
 }
 
 /// What a case gives and asks, for comparison.
-fn told(case: &Case) -> String {
+fn described(case: &Case) -> String {
     format!("{} {:?} {:?}", case.name, case.given, case.steps)
 }
 
@@ -57,7 +57,11 @@ fn the_same_seed_makes_the_same_cases_and_another_makes_others() {
     for law in laws(&embedded()) {
         let made = |seed| {
             let options = LawOptions { seed, cases: 10, ..LawOptions::default() };
-            law.examples(options).expect("they can be read").iter().map(told).collect::<Vec<_>>()
+            law.examples(options)
+                .expect("they can be read")
+                .iter()
+                .map(described)
+                .collect::<Vec<_>>()
         };
         assert_eq!(made(7), made(7), "{}", law.name);
         assert_ne!(made(7), made(8), "{}", law.name);
@@ -71,7 +75,7 @@ fn more_cases_begin_with_the_fewer() {
             law.examples(LawOptions { cases, ..LawOptions::default() }).expect("they can be read")
         };
         let (few, many) = (made(3), made(9));
-        let told = |cases: &[Case]| cases.iter().map(told).collect::<Vec<_>>();
-        assert_eq!(told(&few), told(&many[..3]), "{}", law.name);
+        let all = |cases: &[Case]| cases.iter().map(described).collect::<Vec<_>>();
+        assert_eq!(all(&few), all(&many[..3]), "{}", law.name);
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String>
     let mut judge = Judge::new(case);
     for (step, seen) in case.steps.iter().zip(earlier) {
         // What it saved, later steps may refer to.
-        judge.step(step, seen).map_err(|failure| failure.told)?;
+        judge.step(step, seen).map_err(|failure| failure.message)?;
     }
     match (&step.action, last) {
         (Action::Call(call), Seen::Calls(answers)) => {
@@ -129,7 +129,7 @@ fn differing(
     let judged = judge.fork().step(&alone, &Seen::Calls(vec![unasked]));
     let Err(failure) = judged else { return Ok(None) };
     if failure.reason != "difference" {
-        return Err(failure.told);
+        return Err(failure.message);
     }
     Ok(Some(match (reply.get("value"), reply.get("error")) {
         (Some(value), None) => Outcome::Returns(literal(value.clone())),

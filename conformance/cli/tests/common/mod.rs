@@ -74,10 +74,10 @@ pub(crate) fn is_there(program: &str) -> bool {
     needed(there, &format!("{program} is not installed"))
 }
 
-pub(crate) fn needed(there: bool, told: &str) -> bool {
-    assert!(there || std::env::var_os("CI").is_none(), "in a CI it must be there: {told}");
+pub(crate) fn needed(there: bool, shown: &str) -> bool {
+    assert!(there || std::env::var_os("CI").is_none(), "in a CI it must be there: {shown}");
     if !there {
-        eprintln!("skipped: {told}");
+        eprintln!("skipped: {shown}");
     }
     there
 }

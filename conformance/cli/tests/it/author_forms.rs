@@ -89,8 +89,8 @@ fn calls_of_fakes_made_too_early_do_not_count_for_the_next_call() {
     ]);
     assert_eq!(verdict(steps.clone(), NULL, "own.two")["verdict"], "passed");
     let early = verdict(steps, NULL, "own.one");
-    let told = "the calls of fakes are not as expected";
-    assert_eq!(early["failure"]["told"], told, "{early}");
+    let shown = "the calls of fakes are not as expected";
+    assert_eq!(early["failure"]["message"], shown, "{early}");
 }
 
 const STRAY: &str = "`secrets.get` was called when no call could ask for it";
@@ -104,14 +104,14 @@ fn at_once() -> Value {
 fn calls_of_fakes_during_several_calls_belong_to_none() {
     let steps = json!([at_once(), call("own.two", json!({}))]);
     assert_eq!(verdict(steps.clone(), NULL, "none")["verdict"], "passed");
-    assert_eq!(verdict(steps, NULL, "own.one")["failure"]["told"], STRAY);
+    assert_eq!(verdict(steps, NULL, "own.one")["failure"]["message"], STRAY);
 }
 
 #[test]
 fn calls_of_fakes_are_not_forgotten_when_a_process_is_killed() {
     let steps = json!([at_once(), { "kill": "b" }, call("own.two", json!({}))]);
     assert_eq!(verdict(steps.clone(), NULL, "none")["verdict"], "passed");
-    assert_eq!(verdict(steps, NULL, "own.one")["failure"]["told"], STRAY);
+    assert_eq!(verdict(steps, NULL, "own.one")["failure"]["message"], STRAY);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_a_later_call_needs_must_be_in_the_answer() {
     ]);
     let verdict = verdict(steps, r#"{"value":{}}"#, "none");
     assert_eq!(
-        verdict["failure"]["told"],
+        verdict["failure"]["message"],
         "the call needs `made/handle`, which the earlier answer does not have"
     );
 }
@@ -143,8 +143,8 @@ fn what_a_later_call_needs_must_be_in_the_answer() {
 fn the_workspace_s_own_path_is_not_told_by_an_adapter_that_breaks() {
     let steps = json!([{ "call": "own.one", "returns": null }]);
     let verdict = verdict(steps, r#"{"code":-32000,"message":"no file @ws@/x"}"#, "none");
-    let told = verdict["failure"]["told"].as_str().unwrap();
-    assert!(told.contains("no file <workspace>/x"), "{told}");
+    let shown = verdict["failure"]["message"].as_str().unwrap();
+    assert!(shown.contains("no file <workspace>/x"), "{shown}");
 }
 
 #[test]

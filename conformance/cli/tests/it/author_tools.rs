@@ -173,7 +173,7 @@ const TOO_LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 #[case::long(&["feature", "my.notes", TOO_LONG], "a name of 101 characters is too long for a file; write at most 100")]
 #[case::requirement(&["fixture", "my.notes", "b", "--shows", "NOTES-01"], "`NOTES-01` is no requirement of my.notes (did you mean `NOTES-001`?)")]
 #[case::operation(&["fixture", "my.notes", "b", "--call", "notes.x"], "`notes.x` is no operation of my.notes")]
-fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
+fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] shown: &str) {
     let folder = TempDir::new().unwrap();
     says(&proofmark(folder.path(), &["new", "fixture", "my.notes", "notes"]), 0);
     let listing = || {
@@ -191,7 +191,7 @@ fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] told: &str) {
     let before = listing();
     let args: Vec<&str> = ["new"].iter().chain(args).copied().collect();
     let (out, err) = says(&proofmark(folder.path(), &args), 2);
-    assert!(out.is_empty() && err.contains(told), "{out}{err}");
+    assert!(out.is_empty() && err.contains(shown), "{out}{err}");
     assert_eq!(listing(), before);
 }
 
@@ -366,8 +366,8 @@ fn manual_pages_are_there_for_every_command() {
         commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
     {
         let page = fs::read(folder.path().join(format!("proofmark-{command}.1"))).unwrap();
-        let told = common_checks(&["groff", "-man", "-ww", "-z", "-Tutf8"], &page);
-        assert!(told.as_deref().unwrap_or_default().is_empty(), "{command}: {told:?}");
+        let shown = common_checks(&["groff", "-man", "-ww", "-z", "-Tutf8"], &page);
+        assert!(shown.as_deref().unwrap_or_default().is_empty(), "{command}: {shown:?}");
         pages += 1;
     }
     assert!(pages > 10 && out.lines().count() == pages + 1, "{out}");

@@ -167,10 +167,10 @@ fn only_what_waits_is_filled_in_unless_the_case_is_named(
     fs::write(&folder.file, &fixture).unwrap();
     let bless = |case: &str| folder.run(&["bless", "--yes", "--case", case], &["reference"], "");
     let (_, err) = says(&bless("some/wait?"), 2);
-    let told = format!(
+    let shown = format!(
         "step 3 of `sage.utils/some/waits` says `{new}`, which comes from the contract's text or an oracle, and the subject would have `\"returns\": \"{OF_NOTHING}\"` there"
     );
-    assert!(err.contains(&told), "{err}");
+    assert!(err.contains(&shown), "{err}");
     assert_eq!(folder.text(), fixture);
     says(&bless("some/waits"), 0);
     assert!(!folder.text().contains("what the text says"));
@@ -204,12 +204,12 @@ const UNHELPFUL: &str = r#"
 #[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
 #[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter broke")]
 #[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
-fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] told: &str) {
+fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] shown: &str) {
     let folder = Folder::new();
     let script = format!("ANSWER='{answer}'\n{UNHELPFUL}");
     let args = ["bless", "--yes", "--case", "some/waits"];
     let (_, err) = says(&folder.run(&args, &["--", "sh", "-c", &script], ""), 2);
-    assert!(err.contains("not blessed") && err.contains(told), "{err}");
+    assert!(err.contains("not blessed") && err.contains(shown), "{err}");
     assert_eq!(folder.text(), FIXTURE);
 }
 
@@ -251,11 +251,11 @@ fn every_step_may_take_two_rounds() {
 fn nothing_is_written_without_a_person(
     #[case] args: &[&str],
     #[case] ci: &str,
-    #[case] told: &str,
+    #[case] shown: &str,
 ) {
     let folder = Folder::new();
     let (_, err) = says(&folder.run(args, &[], ci), 2);
-    assert!(err.contains(told), "{err}");
+    assert!(err.contains(shown), "{err}");
     assert_eq!(folder.text(), FIXTURE);
 }
 
@@ -379,9 +379,9 @@ fn what_a_pin_makes_of_a_loose_source_is_told() {
     let other = TempDir::new().unwrap();
     let path = text(other.path(), &format!("{TEXT}## Telling\n- again\n"));
     let (out, _) = says(&folder.run(&["trace", "--pin", "--text", &path], &[], ""), 0);
-    let told: Vec<&str> = out.lines().take(2).collect();
+    let shown: Vec<&str> = out.lines().take(2).collect();
     assert_eq!(
-        told,
+        shown,
         [
             "UTILS-001: no heading is called `Rules, all of them`; pinned `Rules`",
             "UTILS-002: `Telling` may be any of the headings on lines 8, 14; pinned the one on line 8; name the heading above it as well to mean another",
@@ -418,7 +418,7 @@ fn certified(returns: &str, code: i32) -> (Folder, TempDir) {
 fn a_change_of_the_text_is_traced_to_subjects(
     #[case] returns: &str,
     #[case] code: i32,
-    #[case] told: &str,
+    #[case] shown: &str,
 ) {
     let (folder, other) = certified(returns, code);
     let at = |name: &str| other.path().join(name).to_str().unwrap().to_owned();
@@ -426,7 +426,7 @@ fn a_change_of_the_text_is_traced_to_subjects(
         let args = ["trace", "--text", &at("text.md"), "--certificate", &file];
         let (out, _) = says(&folder.run(&args, &[], ""), 1);
         let last = out.lines().last().unwrap();
-        let ends = format!(" ({file}): UTILS-001, UTILS-002{told}");
+        let ends = format!(" ({file}): UTILS-001, UTILS-002{shown}");
         assert!(last.starts_with("sage-reference ") && last.ends_with(&ends), "{out}");
     }
     let trace = |file: &str| {
@@ -435,19 +435,19 @@ fn a_change_of_the_text_is_traced_to_subjects(
     };
     let (out, _) = says(&trace(&at("out/certificate.dsse.json")), 1);
     let report: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(report["subjects"][0]["certified"], told.is_empty());
+    assert_eq!(report["subjects"][0]["certified"], shown.is_empty());
     // What was changed after it was made is not believed, nor is anything else.
     let text = fs::read_to_string(at("out/certificate.json")).unwrap();
     fs::write(at("spaced.json"), text.replacen(':', ": ", 1)).unwrap();
     let signed = fs::read_to_string(at("out/certificate.dsse.json")).unwrap();
     fs::write(at("cut.json"), signed.replacen("\"keyid\"", "\"kid\"", 1)).unwrap();
-    for (file, told) in [
+    for (file, shown) in [
         (at("spaced.json"), "it is not in canonical form"),
         (at("cut.json"), "it is no envelope"),
         (at("text.md"), "is no certificate: expected value"),
         (at("out"), "it is no regular file"),
     ] {
         let (_, err) = says(&trace(&file), 2);
-        assert!(err.contains(told), "{err}");
+        assert!(err.contains(shown), "{err}");
     }
 }

@@ -10,11 +10,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 #[track_caller]
-fn ends(args: &[&str], code: i32, told: &str) -> Said {
+fn ends(args: &[&str], code: i32, shown: &str) -> Said {
     let said = proofmark(args);
     let all = format!("{}{}", said.out, said.err);
     assert_eq!(said.code, Some(code), "{args:?}: {all}");
-    assert!(all.contains(told), "{args:?} does not say `{told}`: {all}");
+    assert!(all.contains(shown), "{args:?} does not say `{shown}`: {all}");
     said
 }
 
@@ -116,8 +116,8 @@ fn a_replay_says_where_and_why_as_the_run_did() {
     let replay = ends(&["replay", path(&record)], 1, "FAILED");
     let heads = |text: &str| -> Vec<String> {
         let heads = ["FAILED ", "DIFFERS ", "  CHRONICLE-"];
-        let told = |line: &&str| heads.iter().any(|head| line.starts_with(head));
-        let mut lines: Vec<String> = text.lines().filter(told).map(str::to_owned).collect();
+        let shown = |line: &&str| heads.iter().any(|head| line.starts_with(head));
+        let mut lines: Vec<String> = text.lines().filter(shown).map(str::to_owned).collect();
         lines.sort();
         lines
     };
@@ -424,18 +424,18 @@ fn openssl_agrees() {
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 0, "wrote");
     let envelope = out.join("certificate.dsse.json");
     ends(&["verify", path(&envelope), "--key", path(&public)], 0, "ok         signature");
-    let told: Value = serde_json::from_slice(&fs::read(&envelope).unwrap()).unwrap();
+    let shown: Value = serde_json::from_slice(&fs::read(&envelope).unwrap()).unwrap();
     let decode = |text: &Value, name: &str| {
         fs::write(at(name), text.as_str().unwrap()).unwrap();
         openssl(&["base64", "-d", "-A", "-in", path(&at(name))])
     };
-    let payload = decode(&told["payload"], "payload");
+    let payload = decode(&shown["payload"], "payload");
     assert_eq!(payload, fs::read(out.join("certificate.json")).unwrap());
     let mut signed =
         format!("DSSEv1 28 application/vnd.in-toto+json {} ", payload.len()).into_bytes();
     signed.extend(&payload);
     fs::write(at("signed"), signed).unwrap();
-    fs::write(at("sig"), decode(&told["signatures"][0]["sig"], "sig64")).unwrap();
+    fs::write(at("sig"), decode(&shown["signatures"][0]["sig"], "sig64")).unwrap();
     let (message, sig) = (at("signed"), at("sig"));
     openssl(&[
         "pkeyutl",
@@ -453,7 +453,7 @@ fn openssl_agrees() {
     let der = at("der");
     openssl(&["pkey", "-pubin", "-in", path(&public), "-outform", "DER", "-out", path(&der)]);
     let digest = String::from_utf8(openssl(&["dgst", "-sha256", "-r", path(&der)])).unwrap();
-    assert_eq!(digest.split(' ').next(), told["signatures"][0]["keyid"].as_str());
+    assert_eq!(digest.split(' ').next(), shown["signatures"][0]["keyid"].as_str());
     let ours = at("ours");
     ends(&["keygen", "--out", path(&ours)], 0, "");
     let theirs = openssl(&["pkey", "-in", path(&ours), "-pubout"]);

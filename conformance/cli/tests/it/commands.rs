@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 #[track_caller]
-fn undetermined(args: &[&str], told: &str) {
+fn undetermined(args: &[&str], shown: &str) {
     let said = proofmark(args);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]
@@ -36,11 +36,11 @@ fn signals_that_are_ignored_here_are_not_ignored_by_the_subject() {
         "trap '' HUP QUIT; exec {PROOFMARK} run --case sage.utils/sha256/abc -- grep SigIgn /proc/self/status"
     );
     let said = Command::new("sh").args(["-c", &script]).output().unwrap();
-    let told = String::from_utf8_lossy(&said.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&said.stdout).into_owned();
     // It is no adapter, so what it prints is told as garbage.
-    let mask = told.split("SigIgn:\\t").nth(1).unwrap_or_else(|| panic!("{told}"));
+    let mask = shown.split("SigIgn:\\t").nth(1).unwrap_or_else(|| panic!("{shown}"));
     let ignored = u64::from_str_radix(&mask[..16], 16).unwrap();
-    assert_eq!(ignored & 0b101, 0, "{told}");
+    assert_eq!(ignored & 0b101, 0, "{shown}");
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn a_failure_says_all_that_is_needed() {
         "tail-from-the-head",
     ]);
     assert_eq!(said.code, Some(1));
-    let told = said.out.replace(PROOFMARK, "proofmark");
+    let shown = said.out.replace(PROOFMARK, "proofmark");
     // The last line has the time that it took.
-    let told: Vec<&str> = told.lines().filter(|line| !line.contains(" passed, ")).collect();
-    insta::assert_snapshot!(told.join("\n"));
+    let shown: Vec<&str> = shown.lines().filter(|line| !line.contains(" passed, ")).collect();
+    insta::assert_snapshot!(shown.join("\n"));
     // The command that it gives runs this case alone, and fails in the same way.
     let line = said
         .out
@@ -188,8 +188,8 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 #[case(&["show", "UTILS-01"], "nothing has the id `UTILS-01` (did you mean `UTILS-001`?)")]
 #[case(&["run", "--suite", "/no/such/folder", "reference"], "`/no/such/folder` cannot be read")]
 #[case(&["frobnicate"], "unrecognized subcommand")]
-fn bad_input_is_told_and_determines_nothing(#[case] args: &[&str], #[case] told: &str) {
-    undetermined(args, told);
+fn bad_input_is_told_and_determines_nothing(#[case] args: &[&str], #[case] shown: &str) {
+    undetermined(args, shown);
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn adapter(mode: &str) -> [&str; 4] {
 fn a_fault_has_its_own_cure(
     #[case] mode: &str,
     #[case] checks: &str,
-    #[case] told: &str,
+    #[case] shown: &str,
     #[case] cure: &str,
 ) {
     if !is_there("python3") {
@@ -213,8 +213,9 @@ fn a_fault_has_its_own_cure(
     let unsound: Vec<&str> = examined.unsound().into_iter().filter(slow_too).collect();
     assert_eq!(unsound.join(", "), checks, "{:#?}", examined.findings);
     if let Some(first) = examined.findings.iter().find(|finding| finding["state"] == "unsound") {
-        let (said, change) = (first["told"].as_str().unwrap(), first["change"].as_str().unwrap());
-        assert!(said.contains(told) && change.contains(cure), "{first:#}");
+        let (said, change) =
+            (first["message"].as_str().unwrap(), first["change"].as_str().unwrap());
+        assert!(said.contains(shown) && change.contains(cure), "{first:#}");
     }
 }
 
@@ -227,7 +228,7 @@ fn what_cannot_be_seen_is_not_claimed() {
     let examined = examine(&adapter("no-echo"));
     let finding = examined.findings.iter().find(|finding| finding["check"] == "unicode").unwrap();
     assert_eq!(finding["state"], "not-yet");
-    assert!(finding["told"].as_str().unwrap().starts_with("not checked"), "{finding}");
+    assert!(finding["message"].as_str().unwrap().starts_with("not checked"), "{finding}");
 }
 
 /// Whoever waits sees what was found, and whoever ends it has it.
@@ -247,8 +248,8 @@ fn findings_are_told_as_they_are_made() {
     rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
     let ended = doctor.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(2));
-    let told = String::from_utf8(ended.stderr).unwrap();
-    assert!(told.contains("what had been found out is above"), "{told}");
+    let shown = String::from_utf8(ended.stderr).unwrap();
+    assert!(shown.contains("what had been found out is above"), "{shown}");
 }
 
 /// An answer that waits in a buffer until the end is not silence, and has another remedy.
@@ -265,8 +266,8 @@ fn what_cannot_be_started_is_not_examined() {
     let output =
         Command::new(PROOFMARK).args(["doctor", "--", "./no-such-adapter"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("`./no-such-adapter` cannot be started"), "{told}");
+    let shown = String::from_utf8(output.stderr).unwrap();
+    assert!(shown.contains("`./no-such-adapter` cannot be started"), "{shown}");
 }
 
 /// Each has a cure of its own.
@@ -279,7 +280,7 @@ fn what_cannot_be_started_is_not_examined() {
 fn what_keeps_it_from_starting_is_told(
     #[case] program: &str,
     #[case] file: Option<(&str, u32)>,
-    #[case] told: &str,
+    #[case] shown: &str,
 ) {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::TempDir::new().unwrap();
@@ -293,7 +294,7 @@ fn what_keeps_it_from_starting_is_told(
         command.args(["doctor", "--", program]).current_dir(folder.path()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(said.contains("cannot be started: ") && said.contains(told), "{said}");
+    assert!(said.contains("cannot be started: ") && said.contains(shown), "{said}");
 }
 
 /// The lines for people.
@@ -310,7 +311,7 @@ fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
     let examined = examine(&["sh", "-c", script]);
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
     let finding = &examined.findings[0];
-    assert_eq!(finding["told"], "the adapter ended with code 3 before it answered `hello`");
+    assert_eq!(finding["message"], "the adapter ended with code 3 before it answered `hello`");
     assert!(finding["change"].as_str().unwrap().starts_with("fix what its stderr says"));
     let lines: Vec<&str> =
         finding["stderr"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -328,11 +329,11 @@ fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
     "answers what nobody asked"
 )]
 #[case::requests(r#"{"jsonrpc":"2.0","id":7,"method":"fake"}"#, "asks without end: more than 1000")]
-fn a_flood_ends_the_check(#[case] line: &str, #[case] told: &str) {
+fn a_flood_ends_the_check(#[case] line: &str, #[case] shown: &str) {
     let examined = examine(&["sh", "-c", &format!("read -r hello; exec yes '{line}'")]);
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
-    let said = examined.findings[0]["told"].as_str().unwrap();
-    assert!(said.contains(told), "{said}");
+    let said = examined.findings[0]["message"].as_str().unwrap();
+    assert!(said.contains(shown), "{said}");
 }
 
 /// Few messages, each as long as a line may be.
@@ -343,7 +344,10 @@ fn a_flood_of_long_lines_ends_the_check() {
     let mut command = Command::new(PROOFMARK);
     command.arg("doctor").args(limits).args(["sh", "-c", long]);
     let report: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
-    assert_eq!(report["findings"][0]["told"], "it asks without end: more than 32 MiB of its own");
+    assert_eq!(
+        report["findings"][0]["message"],
+        "it asks without end: more than 32 MiB of its own"
+    );
 }
 
 /// An adapter that answers everything with one result: an introduction.
@@ -358,12 +362,12 @@ fn answers_everything(name: &str, contracts: &str) -> String {
 #[rstest]
 #[case::claimed(r#""sage.utils""#, "unsound", "without asking the fake `secrets`")]
 #[case::not_claimed("", "not-yet", "is not claimed")]
-fn a_fake_that_is_never_asked(#[case] contracts: &str, #[case] state: &str, #[case] told: &str) {
+fn a_fake_that_is_never_asked(#[case] contracts: &str, #[case] state: &str, #[case] shown: &str) {
     let examined = examine(&["sed", "-un", &answers_everything("n", contracts)]);
     let waiting = |finding: &&Value| finding["check"] == "waiting calls";
     let finding = examined.findings.iter().find(waiting).unwrap();
     assert_eq!(finding["state"], state);
-    assert!(finding["told"].as_str().unwrap().contains(told), "{finding}");
+    assert!(finding["message"].as_str().unwrap().contains(shown), "{finding}");
 }
 
 #[test]
@@ -372,7 +376,7 @@ fn what_is_not_implemented_yet_is_told_as_that() {
     let waiting = |finding: &&Value| finding["check"] == "waiting calls";
     let finding = examined.findings.iter().find(waiting).unwrap();
     assert_eq!(finding["state"], "not-yet");
-    assert!(finding["told"].as_str().unwrap().ends_with("is not there yet"), "{finding}");
+    assert!(finding["message"].as_str().unwrap().ends_with("is not there yet"), "{finding}");
 }
 
 /// An adapter's name and its stderr are shown, and not obeyed.

@@ -103,10 +103,10 @@ fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
 #[case("hash:-1/2", "`hash:K/N` or `slice:K/N`")]
 #[case("hash:+1/2", "`hash:K/N` or `slice:K/N`")]
 #[case("hash:1/99999999999999999999", "N is at most")]
-fn no_such_part(#[case] part: &str, #[case] told: &str) {
+fn no_such_part(#[case] part: &str, #[case] shown: &str) {
     let said = proofmark(folder().path(), &["run", "--partition", part]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]
@@ -210,12 +210,12 @@ fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] probl
     "stands in line 1 already"
 )]
 #[case::glob("sage.utils/sha256/* all of them\n", "names no single case")]
-fn a_list_that_cannot_be_read(#[case] text: &str, #[case] told: &str) {
+fn a_list_that_cannot_be_read(#[case] text: &str, #[case] shown: &str) {
     let folder = folder();
     fs::write(folder.path().join("known.txt"), text).unwrap();
     let said = proofmark(folder.path(), &["run", "--known-failures", "known.txt", "reference"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]
@@ -309,8 +309,8 @@ fn a_claim_of_the_manifest_is_held() {
     let folder = with_manifest(&MANIFEST.replace("\"subject\"]", words));
     let said = proofmark(folder.path(), &["run", "--case", "sage.utils/sha256/*"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    let told = "does not hold: the manifest says that the subject claims `sage.errors`";
-    assert!(said.out.contains(told), "{}", said.out);
+    let shown = "does not hold: the manifest says that the subject claims `sage.errors`";
+    assert!(said.out.contains(shown), "{}", said.out);
 }
 
 /// Every case passes, and still the run does not hold.
@@ -339,11 +339,11 @@ fn without_lock() -> String {
     &MANIFEST.replace("sage.errors", "sage.utils").replace("\"subject\"]", "\"subject\", \"--adversary\", \"implements-nothing\", \"--claim=sage.errors\"]"),
     "claims `sage.utils`, and `hello` does not"
 )]
-fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] told: &str) {
+fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] shown: &str) {
     let folder = with_manifest(manifest);
     let said = proofmark(folder.path(), &["doctor"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    assert!(said.out.contains(told), "{}", said.out);
+    assert!(said.out.contains(shown), "{}", said.out);
 }
 
 #[rstest]
@@ -370,11 +370,11 @@ fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] told: &str)
 #[case::limit("[subject]\ncommand = [\"x\"]\ntimeout-ms = 0\n", "must be from 1 to 86400000")]
 #[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is no folder")]
 #[case::no_list("[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n", "cannot be read")]
-fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] told: &str) {
+fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] shown: &str) {
     let folder = with_manifest(text);
     let said = proofmark(folder.path(), &["certify"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]
@@ -404,8 +404,8 @@ fn a_change_starts_another_round() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
-    let mut waits = || told.any(|line| line.starts_with("waiting for a change"));
+    let mut shown = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut waits = || shown.any(|line| line.starts_with("waiting for a change"));
     assert!(waits(), "the first round ends");
     fs::write(folder.path().join("adapter.mjs"), "// changed").unwrap();
     assert!(waits(), "the second round ends");
@@ -435,8 +435,8 @@ fn an_edit_during_a_round_is_not_missed() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
-    assert!(told.any(|line| line.starts_with("waiting for a change")));
+    let mut shown = BufReader::new(watching.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(shown.any(|line| line.starts_with("waiting for a change")));
     let pid = rustix::process::Pid::from_child(&watching);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(watching.wait().unwrap().code(), Some(0));

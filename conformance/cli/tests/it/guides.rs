@@ -43,10 +43,10 @@ fn words(line: &str) -> Vec<String> {
 
 #[track_caller]
 fn ends(output: &Output, code: i32) -> String {
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{told}{err}");
-    told
+    assert_eq!(output.status.code(), Some(code), "{shown}{err}");
+    shown
 }
 
 /// Every command and every flag that a page names is there.
@@ -116,8 +116,8 @@ fn pass_leads_to_a_case_that_passes(
         }
     };
     fs::write(adapter.join(file), filled).unwrap();
-    let told = ends(&typed(&adapter, commands.next().unwrap()), 0);
-    assert!(told.contains(" 0 failed"), "{told}");
+    let shown = ends(&typed(&adapter, commands.next().unwrap()), 0);
+    assert!(shown.contains(" 0 failed"), "{shown}");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn author_leads_to_a_narrative_that_runs() {
     ends(&typed(top, find("proofmark lint")), 0);
     ends(&typed(top, find("proofmark init")), 0);
     let run = find("proofmark run");
-    let told = ends(&typed(top, run), 1);
-    assert!(told.contains("MISSING notes.add"), "{told}");
+    let shown = ends(&typed(top, run), 1);
+    assert!(shown.contains("MISSING notes.add"), "{shown}");
 
     let adapter = top.join("notes/adapter.py");
     let text = fs::read_to_string(&adapter).unwrap();

@@ -23,10 +23,10 @@ fn proofmark(folder: &Path, args: &[&str]) -> Output {
 
 #[track_caller]
 fn holds(output: &Output) -> String {
-    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     let err = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}{err}");
-    told
+    assert_eq!(output.status.code(), Some(0), "{shown}{err}");
+    shown
 }
 
 #[rstest]
@@ -40,13 +40,13 @@ fn a_new_adapter_is_sound_at_once(#[case] language: &str, #[case] program: &str)
     let folder = tempfile::tempdir().unwrap();
     holds(&proofmark(folder.path(), &["init", language, "my-adapter"]));
     let adapter = folder.path().join("my-adapter");
-    let told = holds(&proofmark(&adapter, &["doctor"]));
-    assert!(!told.contains("CHANGE"), "{told}");
+    let shown = holds(&proofmark(&adapter, &["doctor"]));
+    assert!(!shown.contains("CHANGE"), "{shown}");
     let run = proofmark(&adapter, &["run", "--contract", "sage.utils"]);
-    let told = String::from_utf8_lossy(&run.stdout).into_owned();
-    assert_eq!(run.status.code(), Some(1), "{told}");
-    assert!(told.contains("MISSING utils.sha256  not implemented"), "{told}");
-    assert!(!told.contains("FAILED"), "nothing but what is missing fails: {told}");
+    let shown = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("MISSING utils.sha256  not implemented"), "{shown}");
+    assert!(!shown.contains("FAILED"), "nothing but what is missing fails: {shown}");
 }
 
 #[test]
@@ -65,14 +65,14 @@ fn a_new_adapter_has_the_operations_that_were_asked_for() {
 #[case(&["init", "python", "42"], "begins with a letter")]
 #[case(&["init", "python", "mine/proofmark.toml"], "is a file, and no folder; choose")]
 #[case(&["init", "rust", "proofmark-protocol"], "is the name of the kit's own crate")]
-fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] told: &str) {
+fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] shown: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("mine")).unwrap();
     std::fs::write(folder.path().join("mine/proofmark.toml"), "mine").unwrap();
     let output = proofmark(folder.path(), args);
     assert_eq!(output.status.code(), Some(2));
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(err.contains(told), "{err}");
+    assert!(err.contains(shown), "{err}");
     let kept: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(kept.len(), 1, "nothing was made");
     assert_eq!(std::fs::read_dir(folder.path().join("mine")).unwrap().count(), 1);
@@ -96,9 +96,9 @@ fn the_wire_carries_everything(#[case] program: &str, #[case] adapter: &str) {
         return;
     }
     let args = ["certify", "--suite", "wire", "--", program, adapter];
-    let told = holds(&proofmark(&kits(), &args));
-    assert!(told.contains("certified: kit.wire"), "{told}");
-    assert!(told.contains(" 0 failed, 0 not exercised"), "{told}");
+    let shown = holds(&proofmark(&kits(), &args));
+    assert!(shown.contains("certified: kit.wire"), "{shown}");
+    assert!(shown.contains(" 0 failed, 0 not exercised"), "{shown}");
 }
 
 #[rstest]
@@ -117,15 +117,15 @@ fn the_worked_example_is_certified(
     // Both examples run at once, and start many processes: a few at a time.
     let args =
         ["certify", "--timeout", "60000", "--jobs", "1", "--window", "16", "--", program, adapter];
-    let told = holds(&proofmark(&kits(), &args));
+    let shown = holds(&proofmark(&kits(), &args));
     let certified = format!(
         "certified: {server}, sage.chronicle, sage.errors, sage.llm, sage.tools, sage.utils"
     );
-    assert!(told.contains(&certified), "{told}");
-    assert!(told.contains(" 0 failed, "), "{told}");
+    assert!(shown.contains(&certified), "{shown}");
+    assert!(shown.contains(" 0 failed, "), "{shown}");
     assert_eq!(
-        told.matches("not exercised: ").count(),
+        shown.matches("not exercised: ").count(),
         1,
-        "the other server is not claimed: {told}"
+        "the other server is not claimed: {shown}"
     );
 }

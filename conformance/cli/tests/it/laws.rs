@@ -67,9 +67,9 @@ fn the_same_seed_finds_the_same_and_few_inputs_may_find_nothing() {
 
 #[test]
 fn what_was_found_is_kept_with_the_command_that_is_told() {
-    let (_, told) = run("sorts-at-the-top-only", &[&NESTED[..], &["--seed", "3"]].concat());
+    let (_, shown) = run("sorts-at-the-top-only", &[&NESTED[..], &["--seed", "3"]].concat());
     let keep =
-        told.lines().find_map(|line| line.trim().strip_prefix("keep it as a case: ")).unwrap();
+        shown.lines().find_map(|line| line.trim().strip_prefix("keep it as a case: ")).unwrap();
     assert!(keep.starts_with("proofmark run --case sage.utils/laws/keys-are-sorted-at-every-depth --seed 3 --save-found . -- "), "{keep}");
 
     let folder = TempDir::new().unwrap();
@@ -120,12 +120,12 @@ fn a_file_that_cannot_be_added_to_is_told() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let told = String::from_utf8(output.stderr).unwrap();
+    let shown = String::from_utf8(output.stderr).unwrap();
     assert!(
-        told.contains(
+        shown.contains(
             "found.json` cannot be written: it is there already, but has no list of `cases`"
         ),
-        "{told}"
+        "{shown}"
     );
     assert_eq!(fs::read_to_string(contract.join("found.json")).unwrap(), "[]");
 }

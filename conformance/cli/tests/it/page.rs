@@ -42,8 +42,8 @@ fn browse(folder: &Path, page: &str, args: &[&str]) -> Output {
 
 /// What the browser's console says of a page, which must be nothing.
 fn console(output: &Output) -> Vec<String> {
-    let told = String::from_utf8_lossy(&output.stderr);
-    told.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
+    let shown = String::from_utf8_lossy(&output.stderr);
+    shown.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
 }
 
 /// The page of a run in which some cases fail.

@@ -6,7 +6,7 @@ use crate::common::{PROOFMARK, embedded_suite, reference};
 use proofmark_judge::Suite;
 use proofmark_judge::case::Case;
 use proofmark_judge::law::LawOptions;
-use proofmark_judge::record::{MergeError, Record, RecordError, parted};
+use proofmark_judge::record::{MergeError, Record, RecordError, check_rejudged};
 use proofmark_judge::select::{Selection, Shard};
 use proofmark_judge::verdict::{RunOutcome, Verdict};
 use proofmark_suite::run::{Cancel, RunOptions, run};
@@ -45,7 +45,7 @@ fn adversary(name: &str) -> SubjectCommand {
 
 #[track_caller]
 fn comes_out_the_same(suite: &Suite, outcome: &RunOutcome, who: &str) {
-    assert_eq!(parted(outcome, suite), Ok(()), "{who}");
+    assert_eq!(check_rejudged(outcome, suite), Ok(()), "{who}");
 }
 
 #[test]
@@ -79,8 +79,11 @@ fn a_difference_between_run_and_record_is_told() {
     comes_out_the_same(&suite, &outcome, "details-stick");
     let failed = outcome.results.iter().position(|result| !result.passed()).unwrap();
     outcome.results[failed].verdict = Verdict::Passed;
-    let told = parted(&outcome, &suite).unwrap_err();
-    assert!(told.contains(&outcome.results[failed].case) && told.contains("was Passed"), "{told}");
+    let shown = check_rejudged(&outcome, &suite).unwrap_err();
+    assert!(
+        shown.contains(&outcome.results[failed].case) && shown.contains("was Passed"),
+        "{shown}"
+    );
 }
 
 /// Crashes, garbage, silence, answers that are none: the fault is in the record, under its own name.

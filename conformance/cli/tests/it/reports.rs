@@ -99,7 +99,7 @@ fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] 
 #[case("json=", "no file is named after `=`")]
 #[case("pdf=a.pdf", "`pdf` is no format of a report; there are `json`")]
 #[case("a.json", "write FORMAT=FILE")]
-fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] told: &str) {
+fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] shown: &str) {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
     fs::write(folder.path().join("a"), "a file").unwrap();
@@ -112,7 +112,7 @@ fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] 
         &[],
     );
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{}", said.err);
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
     assert_eq!(names(folder.path()), before, "nothing ran, and nothing is left");
 }
 
@@ -147,11 +147,11 @@ fn a_report_never_takes_the_place_of_a_file_of_the_run() {
     let issue = ["--out", "out", "--sign", "key", "--artifact", "app"];
     assert_eq!(run("certify", &issue).code, Some(0));
     let before = names(folder.path());
-    let check = |command: &str, more: &[&str], file: &str, told: &str| {
+    let check = |command: &str, more: &[&str], file: &str, shown: &str| {
         let bytes = fs::read(at(file)).unwrap();
         let said = run(command, &[more, &["--report", &format!("json={file}")]].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{file}: {}", said.err);
-        assert!(said.err.contains(&format!("it is {told} of this run")), "{}", said.err);
+        assert!(said.err.contains(&format!("it is {shown} of this run")), "{}", said.err);
         assert_eq!(fs::read(at(file)).unwrap(), bytes, "{file}");
     };
     check("certify", &issue, "link", "the key");
@@ -229,10 +229,10 @@ fn github_gets_annotations_and_a_summary() {
     assert_eq!(said.code, Some(1));
     assert!(said.err.contains("\n::error title=CHRONICLE-"), "{}", said.err);
     assert!(!said.out.contains("::error"), "{}", said.out);
-    let told = fs::read_to_string(&summary).unwrap();
+    let shown = fs::read_to_string(&summary).unwrap();
     assert!(
-        told.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"),
-        "{told}"
+        shown.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"),
+        "{shown}"
     );
     // Nobody asked, or somebody asked not to.
     for (further, variables) in
@@ -241,7 +241,7 @@ fn github_gets_annotations_and_a_summary() {
         let said = proofmark_in(folder.path(), &few(further, SABOTEUR), variables);
         assert!(!said.err.contains("::error"), "{}", said.err);
     }
-    assert_eq!(fs::read_to_string(&summary).unwrap(), told);
+    assert_eq!(fs::read_to_string(&summary).unwrap(), shown);
     let said = proofmark_in(folder.path(), &few(&["--github"], SABOTEUR), &[]);
     assert!(said.err.contains("\n::error "), "{}", said.err);
 }

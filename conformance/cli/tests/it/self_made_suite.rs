@@ -79,9 +79,9 @@ fn what_no_case_notices_is_listed_for_people_too() {
     let suite = suite(json!([case("abc", "abc", json!({ "$matches": "^[0-9a-f]" }))]));
     let mut command = Command::new(PROOFMARK);
     command.args(["selftest", "--mutants", "--suite"]).arg(suite.path());
-    let told = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
     let line = "  UNNOTICED utils.sha256  answer $: string changed  (left free by `$matches`)\n";
-    assert!(told.contains(line), "{told}");
+    assert!(shown.contains(line), "{shown}");
 }
 
 #[test]
@@ -127,9 +127,9 @@ fn a_report_that_is_another_one_each_time_is_found() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(told.contains("BROKEN determinism"), "{told}");
-    assert!(told.contains("DIFFERS forwards again: `\"version\": \""), "{told}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("BROKEN determinism"), "{shown}");
+    assert!(shown.contains("DIFFERS forwards again: `\"version\": \""), "{shown}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn a_server_without_an_adapter_stands_in_for_the_reference() {
     let server = ["--wire", "mcp", "--", PROOFMARK, "subject", "--mcp", "common", "--time", time];
     let mut program = assert_cmd::Command::new(PROOFMARK);
     program.args(["selftest", "--mutants", "--suite"]).arg(folder.path()).args(server);
-    let told = String::from_utf8(program.output().unwrap().stdout).unwrap();
-    assert!(told.contains("common: 1 cases"), "{told}");
-    assert!(told.contains("nothing was fooled"), "{told}");
+    let shown = String::from_utf8(program.output().unwrap().stdout).unwrap();
+    assert!(shown.contains("common: 1 cases"), "{shown}");
+    assert!(shown.contains("nothing was fooled"), "{shown}");
 }

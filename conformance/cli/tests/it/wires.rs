@@ -197,12 +197,12 @@ fn a_server_stands_beside_an_adapter() {
     "[contract.runs]\nwire = \"carrier-pigeon\"\ncommand = [\"serve\"]",
     "unknown variant"
 )]
-fn a_wrong_manifest_is_told(#[case] lines: &str, #[case] told: &str) {
+fn a_wrong_manifest_is_told(#[case] lines: &str, #[case] shown: &str) {
     let folder = here();
     fs::write(folder.path().join("proofmark.toml"), format!("[subject]\n{lines}\n")).unwrap();
     let said = proofmark(folder.path(), &["run"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_server_over_http_is_started_waited_for_and_ended() {
 #[case::not_ready(&["sleep", "{port}"], "not answered")]
 #[case::ended(&["false", "{port}"], "ended")]
 #[case::not_there(&["no-such-server", "{port}"], "cannot be started")]
-fn a_server_that_does_not_serve_is_told(#[case] command: &[&str], #[case] told: &str) {
+fn a_server_that_does_not_serve_is_told(#[case] command: &[&str], #[case] shown: &str) {
     let folder = here();
     let manifest = format!(
         "[subject]\nstart-timeout-ms = 300\n[contract.runs]\nwire = \"http\"\ncommand = {command:?}\n"
@@ -252,18 +252,18 @@ fn a_server_that_does_not_serve_is_told(#[case] command: &[&str], #[case] told: 
     let report = report(&said);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert_eq!(reasons(&report), ["adapter-error"]);
-    assert!(said.out.contains(told), "{report:#}");
+    assert!(said.out.contains(shown), "{report:#}");
 }
 
 #[rstest]
 #[case::no_port(&["--wire", "http", "--", "serve"], "{port}")]
 #[case::no_server(&["--wire", "mcp", "reference"], "required")]
 #[case::ready_of_nothing(&["--ready", "/", "--", "serve"], "--wire")]
-fn wrong_words_about_wires_are_told(#[case] args: &[&str], #[case] told: &str) {
+fn wrong_words_about_wires_are_told(#[case] args: &[&str], #[case] shown: &str) {
     let folder = here();
     let said = proofmark(folder.path(), &[&["run"], args].concat());
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains(told), "{}", said.err);
+    assert!(said.err.contains(shown), "{}", said.err);
 }
 
 #[test]

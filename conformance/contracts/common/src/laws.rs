@@ -33,12 +33,12 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             notes_and_caps(|notes, most| {
                 let used = beginning(notes, most).len();
-                let told = if used < notes.len() {
+                let expected = if used < notes.len() {
                     json!({ "truncated": true, "budget": { "used": used, "limit": most } })
                 } else {
                     json!({ "truncated": false, "budget": { "$absent": true } })
                 };
-                json!({ "$open": told })
+                json!({ "$open": expected })
             })
         },
     },
@@ -120,8 +120,8 @@ fn beginning(text: &str, most: usize) -> String {
     shown
 }
 
-/// Any notes, read under some caps. `told` makes the expected result of one.
-fn notes_and_caps(told: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
+/// Any notes, read under some caps. `expected` makes the expected result of one.
+fn notes_and_caps(expected: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
     let knob = proptest::sample::select(vec!["max_chars", "max_bytes"]);
     let caps = proptest::collection::vec((knob, 0..40_usize), 1..5);
     (text(), text(), caps)
@@ -137,7 +137,7 @@ fn notes_and_caps(told: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
                 saved("task", done("tasks_create", &task)),
             ];
             steps.extend(caps.iter().map(|(knob, most)| {
-                let result = told(&notes, *most);
+                let result = expected(&notes, *most);
                 let mut args =
                     json!({ "workspace": "<case>", "task": { "$ref": "task/result/task/id" } });
                 args[*knob] = json!(most);

@@ -41,17 +41,17 @@ fn bench() -> Result<(), String> {
         .build()
         .map_err(|fault| fault.to_string())?;
     let bare = runtime.block_on(bare())?;
-    for (flush, told) in [(Flush::System, "written"), (Flush::Disk, "on the disk")] {
+    for (flush, message) in [(Flush::System, "written"), (Flush::Disk, "on the disk")] {
         let folder = TempDir::new().map_err(|fault| fault.to_string())?;
         let ours = runtime.block_on(ours(&folder, flush))?;
         for (consumers, events, goal) in [(1, 1_000, 4.0), (100, 200, 2.0)] {
-            let measure = |place: &Place| runtime.block_on(passed_on(place, consumers, events));
+            let measure = |place: &Endpoints| runtime.block_on(passed_on(place, consumers, events));
             let (mine, _, ratio) = ratio(ROUNDS, || measure(&ours), || measure(&bare))?;
             let figure = format!(
                 "{ratio:.2} times a bare axum server ({:.0} events a second)",
                 f64::from(events) / mine.as_secs_f64()
             );
-            let what = format!("an event {told}, from REST to {consumers} consumer(s)");
+            let what = format!("an event {message}, from REST to {consumers} consumer(s)");
             match flush {
                 Flush::System => {
                     tell(&what, &figure, &format!("at most {goal}"), ratio <= goal)?;
@@ -65,13 +65,13 @@ fn bench() -> Result<(), String> {
 }
 
 /// Where events are made and watched.
-struct Place {
+struct Endpoints {
     post: String,
     body: Value,
     watch: String,
 }
 
-async fn bare() -> Result<Place, String> {
+async fn bare() -> Result<Endpoints, String> {
     let (sender, _) = broadcast::channel::<String>(4_096);
     async fn watch(
         State(sender): State<broadcast::Sender<String>>,
@@ -95,23 +95,23 @@ async fn bare() -> Result<Place, String> {
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|fault| fault.to_string())?;
     let at = listener.local_addr().map_err(|fault| fault.to_string())?;
     tokio::spawn(async move { axum::serve(listener, router).await });
-    Ok(Place {
+    Ok(Endpoints {
         post: format!("http://{at}/"),
         body: json!({ "content": "An event of the usual size, give or take." }),
         watch: format!("ws://{at}/ws"),
     })
 }
 
-async fn ours(folder: &TempDir, flush: Flush) -> Result<Place, String> {
-    let told = |fault: &dyn std::fmt::Display| fault.to_string();
+async fn ours(folder: &TempDir, flush: Flush) -> Result<Endpoints, String> {
+    let message = |fault: &dyn std::fmt::Display| fault.to_string();
     let settings =
         Settings { flush, ..Settings::new(Arc::new(Nobody), Arc::new(jiff::Timestamp::now)) };
-    let engine = Engine::open(folder.path(), settings).await.map_err(|fault| told(&fault))?;
-    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|fault| told(&fault))?;
-    let at = listener.local_addr().map_err(|fault| told(&fault))?;
+    let engine = Engine::open(folder.path(), settings).await.map_err(|fault| message(&fault))?;
+    let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|fault| message(&fault))?;
+    let at = listener.local_addr().map_err(|fault| message(&fault))?;
     tokio::spawn(serve(engine, listener, std::future::pending()));
     let run = new_run(&format!("http://{at}")).await?;
-    Ok(Place {
+    Ok(Endpoints {
         post: format!("http://{at}/api/runs/{run}/chat"),
         body: json!({ "content": "An event of the usual size, give or take." }),
         watch: format!("ws://{at}/ws?runId={run}"),
@@ -130,7 +130,7 @@ async fn new_run(base: &str) -> Result<String, String> {
 }
 
 /// How long so many events take until every consumer has them.
-async fn passed_on(place: &Place, consumers: usize, events: u32) -> Result<Duration, String> {
+async fn passed_on(place: &Endpoints, consumers: usize, events: u32) -> Result<Duration, String> {
     let client =
         reqwest::Client::builder().no_proxy().build().map_err(|fault| fault.to_string())?;
     let request = |content: &str| {
@@ -184,17 +184,17 @@ async fn take(socket: &mut Socket, count: u32) -> Result<(), String> {
 
 /// The memory of a server with many consumers to whom nothing is told.
 fn idle() -> Result<(), String> {
-    let told = |fault: std::io::Error| fault.to_string();
+    let message = |fault: std::io::Error| fault.to_string();
     let status = Command::new("cargo")
         .args(["build", "--release", "--quiet", "--package", "agent-runs"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .status();
-    if !status.map_err(told)?.success() {
+    if !status.map_err(message)?.success() {
         return Err("agent-runs cannot be built".to_owned());
     }
-    let folder = TempDir::new().map_err(told)?;
+    let folder = TempDir::new().map_err(message)?;
     // Cargo puts benches into a folder below that of programs.
-    let bench = std::env::current_exe().map_err(told)?;
+    let bench = std::env::current_exe().map_err(message)?;
     let built = bench.ancestors().nth(2).ok_or("the bench is in no target folder")?;
     let mut server = Server(
         Command::new(built.join("agent-runs"))
@@ -202,13 +202,13 @@ fn idle() -> Result<(), String> {
             .arg(folder.path())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(told)?,
+            .map_err(message)?,
     );
     let mut base = String::new();
     let out = server.0.stdout.take().ok_or("the server has no output")?;
-    BufReader::new(out).read_line(&mut base).map_err(told)?;
+    BufReader::new(out).read_line(&mut base).map_err(message)?;
     let base = base.trim().to_owned();
-    let runtime = tokio::runtime::Runtime::new().map_err(told)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(message)?;
     let pid = server.0.id();
     let grown = runtime.block_on(async {
         let run = new_run(&base).await?;

@@ -76,17 +76,17 @@ pub(crate) const LAWS: &[Law] = &[
                     let mut steps = two_nodes();
                     steps.insert(1, open());
                     let done = done(&deeds);
-                    let told: Vec<Value> =
-                        done.iter().filter_map(|(_, told)| told.clone()).collect();
+                    let events: Vec<Value> =
+                        done.iter().filter_map(|(_, events)| events.clone()).collect();
                     steps.extend(done.into_iter().map(|(step, _)| step));
                     // One more, so that what is told too much is seen.
                     let (last, event) = new_edge(0, 1, "last");
                     steps.push(last);
                     let both = json!([{ "type": "edge.created" }, { "type": "edge.deleted" }]);
-                    let count = told.len() + 1;
+                    let count = events.len() + 1;
                     let args = json!({ "socket": "ui", "count": count, "where": both });
-                    let told: Vec<Value> = told.into_iter().chain([event]).collect();
-                    steps.push(json!({ "call": "ws.take", "args": args, "returns": told }));
+                    let events: Vec<Value> = events.into_iter().chain([event]).collect();
+                    steps.push(json!({ "call": "ws.take", "args": args, "returns": events }));
                     json!({ "steps": steps })
                 })
                 .boxed()
@@ -171,16 +171,16 @@ fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
             }
             Deed::Cut(index) if !there.is_empty() => {
                 let name = there.remove(index.index(there.len()));
-                let told = json!({ "$open": {
+                let events = json!({ "$open": {
                     "type": "edge.deleted", "edgeId": { "$ref": format!("{name}/body/id") },
                 } });
-                (request("DELETE", &["edges", &name], None), Some(told))
+                (request("DELETE", &["edges", &name], None), Some(events))
             }
             Deed::Connect { from, to } => {
                 let name = format!("edge{number}");
-                let (step, told) = new_edge(*from, *to, &name);
+                let (step, events) = new_edge(*from, *to, &name);
                 there.push(name);
-                (step, Some(told))
+                (step, Some(events))
             }
             // Nothing to cut: something is done all the same.
             Deed::Cut(_) => change(0, json!({ "label": unlike("Dora", number) })),

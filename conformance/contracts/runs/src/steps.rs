@@ -159,7 +159,7 @@ fn further_turns_given(world: &mut Narrative, label: String, #[step] step: &gher
 }
 
 #[when(expr = "the user tells {string} {string}")]
-fn told(world: &mut Narrative, label: String, content: String) {
+fn is_sent(world: &mut Narrative, label: String, content: String) {
     let path = json!(["api", "runs", id_of(RUN), "chat"]);
     post(world, path, json!({ "nodeId": id_of(&label), "content": content }));
 }

@@ -20,26 +20,26 @@ fn bench() -> Result<(), String> {
     read()
 }
 
-fn told(fault: impl std::fmt::Display) -> String {
+fn message(fault: impl std::fmt::Display) -> String {
     fault.to_string()
 }
 
 fn append(mode: &str, durable: bool, count: u64) -> Result<(), String> {
-    let folder = TempDir::new().map_err(told)?;
+    let folder = TempDir::new().map_err(message)?;
     let options = Options { durable, ..Options::default() };
-    let chronicle = Chronicle::open(folder.path(), options).map_err(told)?;
+    let chronicle = Chronicle::open(folder.path(), options).map_err(message)?;
     let events: Vec<_> = (0..count).map(event).collect();
     // The same bytes: lines as the chronicle writes them.
     for value in &events {
-        chronicle.append_event("lines.sage", value, None).map_err(told)?;
+        chronicle.append_event("lines.sage", value, None).map_err(message)?;
     }
-    let text = std::fs::read_to_string(folder.path().join("lines.sage")).map_err(told)?;
+    let text = std::fs::read_to_string(folder.path().join("lines.sage")).map_err(message)?;
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
 
     let ours = || {
         timed(|| {
             events.iter().try_for_each(|value| {
-                chronicle.append_event("ours.sage", value, None).map_err(told)
+                chronicle.append_event("ours.sage", value, None).map_err(message)
             })
         })
     };
@@ -67,7 +67,7 @@ fn sync(durable: bool) -> &'static str {
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    OpenOptions::new().append(true).create(true).open(path).map_err(told)
+    OpenOptions::new().append(true).create(true).open(path).map_err(message)
 }
 
 fn bare(path: &Path, line: &str, durable: bool) -> Result<(), String> {
@@ -75,31 +75,31 @@ fn bare(path: &Path, line: &str, durable: bool) -> Result<(), String> {
 }
 
 fn write(file: &mut File, line: &str, durable: bool) -> Result<(), String> {
-    file.lock().map_err(told)?;
-    file.write_all(line.as_bytes()).map_err(told)?;
+    file.lock().map_err(message)?;
+    file.write_all(line.as_bytes()).map_err(message)?;
     if durable {
-        file.sync_data().map_err(told)?;
+        file.sync_data().map_err(message)?;
     }
-    file.unlock().map_err(told)
+    file.unlock().map_err(message)
 }
 
 fn read() -> Result<(), String> {
     const EVENTS: u64 = 1_000_000;
-    let folder = TempDir::new().map_err(told)?;
-    let chronicle = Chronicle::open(folder.path(), Options::default()).map_err(told)?;
+    let folder = TempDir::new().map_err(message)?;
+    let chronicle = Chronicle::open(folder.path(), Options::default()).map_err(message)?;
     let path = folder.path().join("large.sage");
     let mut file = std::io::BufWriter::new(open(&path)?);
     for number in 0..EVENTS {
         let mut value = event(number);
         value["eventId"] = sage_chronicle::event_id(&value).into();
-        writeln!(file, "{value}").map_err(told)?;
+        writeln!(file, "{value}").map_err(message)?;
     }
-    file.flush().map_err(told)?;
-    let size = std::fs::metadata(&path).map_err(told)?.len();
+    file.flush().map_err(message)?;
+    let size = std::fs::metadata(&path).map_err(message)?.len();
     let mut speeds = Vec::new();
     for _ in 0..5 {
         let time = timed(|| {
-            let events = chronicle.read("large.sage").map_err(told)?;
+            let events = chronicle.read("large.sage").map_err(message)?;
             if events.len() as u64 == EVENTS {
                 Ok(())
             } else {
@@ -110,7 +110,7 @@ fn read() -> Result<(), String> {
     }
     speeds.sort_by(f64::total_cmp);
     let speed = speeds[2];
-    let tail = timed(|| chronicle.tail("large.sage", Some(10)).map(|_| ()).map_err(told))?;
+    let tail = timed(|| chronicle.tail("large.sage", Some(10)).map(|_| ()).map_err(message))?;
     tell(
         "reading a million events",
         &format!("{speed:.0} MB/s, {} MB; the last ten in {tail:?}", size / 1_000_000),

@@ -31,9 +31,9 @@ fn events(bytes: &[u8]) {
             assert_eq!(ChatOptions::from_json(&written), Ok(options));
         }
         Err(refusal) => {
-            let told = TypedError::from(refusal).to_json();
-            assert_eq!(told["code"], "EVALIDATION");
-            assert!(told["details"].as_array().is_some_and(|details| !details.is_empty()));
+            let found = TypedError::from(refusal).to_json();
+            assert_eq!(found["code"], "EVALIDATION");
+            assert!(found["details"].as_array().is_some_and(|details| !details.is_empty()));
         }
     }
 }

@@ -236,8 +236,8 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
         let watched = call.clone().changing_items(move |item| {
             let id = item["callId"].to_string();
             if is(&item, "tool_call") {
-                let told = json!({ "name": item["toolName"], "input": item["arguments"] });
-                held(&calls).insert(id, told);
+                let call = json!({ "name": item["toolName"], "input": item["arguments"] });
+                held(&calls).insert(id, call);
             } else if item["result"]["error"]["code"] == "EVALIDATION" {
                 held(&noted).extend(held(&calls).remove(&id));
             }

@@ -16,7 +16,7 @@ struct Call {
     /// The harness could not play its part. That is nobody's contract error, and ends the call.
     broken: RefCell<Option<Failure>>,
     /// What was told where nobody could wait, and is yet to be confirmed.
-    told: RefCell<Vec<BoxFuture<'static, Result<Value, Failure>>>>,
+    sent: RefCell<Vec<BoxFuture<'static, Result<Value, Failure>>>>,
 }
 
 tokio::task_local! {
@@ -32,13 +32,13 @@ where
     F: Future<Output = Result<Value, Failure>>,
 {
     let call =
-        Call { context: context.clone(), broken: RefCell::default(), told: RefCell::default() };
+        Call { context: context.clone(), broken: RefCell::default(), sent: RefCell::default() };
     let work = work(context);
     CALL.scope(call, async {
         let outcome = work.await;
-        let told = CALL.with(|call| call.told.take());
+        let sent = CALL.with(|call| call.sent.take());
         // All of them, whatever comes of one.
-        let confirmed = join_all(told).await;
+        let confirmed = join_all(sent).await;
         if let Some(broken) = CALL.with(|call| call.broken.take()) {
             return Err(broken);
         }
@@ -71,11 +71,11 @@ pub fn tell(fake: &'static str, method: &'static str, args: Value) {
     let Ok(context) = context() else { return };
     let mut telling = async move { context.ask(fake, method, args).await }.boxed();
     // The first poll sends it.
-    let told = match (&mut telling).now_or_never() {
+    let sent = match (&mut telling).now_or_never() {
         Some(answer) => std::future::ready(answer).boxed(),
         None => telling,
     };
-    CALL.with(|call| call.told.borrow_mut().push(told));
+    CALL.with(|call| call.sent.borrow_mut().push(sent));
 }
 
 /// A failure as the contract's traits know it. If it is no error of the contract the call ends in it, whatever

@@ -113,8 +113,8 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             ("[a-zA-Z0-9_/+=-]{8,24}", text(), text(), value())
                 .prop_map(|(secret, before, after, beside)| {
-                    let told = format!("{before}{secret}{after}{secret}");
-                    let data = json!({ "deep": [[{ "told": told }]], "beside": beside });
+                    let output = format!("{before}{secret}{after}{secret}");
+                    let data = json!({ "deep": [[{ "told": output }]], "beside": beside });
                     let answers = json!([{ "value": { "ok": true, "data": data } }]);
                     let input = json!({ "value": "$ENV.KEY" });
                     let done = result(&json!({ "$any": "object" }));

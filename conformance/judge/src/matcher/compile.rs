@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use super::{KINDS, Kind, Node};
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Position {
     Value,
     Member,
 }
 
-pub(super) fn compile(source: &Value, place: Place) -> Result<Node, String> {
+pub(super) fn compile(source: &Value, place: Position) -> Result<Node, String> {
     match source {
         Value::Object(map) => match map.iter().next() {
             Some((name, argument)) if name.starts_with('$') && map.len() == 1 => {
@@ -34,7 +34,7 @@ pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, S
             "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
         ));
     }
-    map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Place::Member)?))).collect()
+    map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Position::Member)?))).collect()
 }
 
 /// So many expressions are kept: a suite has some hundred, laws make new ones.
@@ -55,10 +55,10 @@ fn regex(expression: &str) -> Result<Regex, regex::Error> {
 }
 
 fn all(items: &[Value]) -> Result<Vec<Node>, String> {
-    items.iter().map(|item| compile(item, Place::Value)).collect()
+    items.iter().map(|item| compile(item, Position::Value)).collect()
 }
 
-fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
+fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String> {
     let list = || match argument {
         Value::Array(items) if !items.is_empty() => all(items),
         _ => Err(format!("`{name}` takes an array with at least one item")),
@@ -88,12 +88,12 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
         "$oneOf" => list().map(Node::OneOf),
         "$unordered" => list().map(Node::Unordered),
         "$contains" => list().map(Node::Contains),
-        "$each" => Ok(Node::Each(Box::new(compile(argument, Place::Value)?))),
-        "$startsWith" => match compile(argument, Place::Value) {
+        "$each" => Ok(Node::Each(Box::new(compile(argument, Position::Value)?))),
+        "$startsWith" => match compile(argument, Position::Value) {
             Ok(Node::Saved(reference)) => Ok(Node::StartsWithSaved(reference)),
             _ => list().map(Node::StartsWith),
         },
-        "$above" => match compile(argument, Place::Value)? {
+        "$above" => match compile(argument, Position::Value)? {
             limit @ Node::Saved(_) => Ok(Node::Above(Box::new(limit))),
             Node::Exact(Value::Number(limit)) => {
                 Ok(Node::Above(Box::new(Node::Exact(Value::Number(limit)))))
@@ -106,7 +106,7 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
             let inner = parts.and_then(|map| map.get("value"));
             match (bytes.and_then(|bytes| usize::try_from(bytes).ok()), inner) {
                 (Some(bytes), Some(inner)) => {
-                    let inner = Box::new(compile(inner, Place::Value)?);
+                    let inner = Box::new(compile(inner, Position::Value)?);
                     Ok(Node::Within { bytes, inner })
                 }
                 _ => Err(format!(
@@ -114,11 +114,11 @@ fn matcher(name: &str, argument: &Value, place: Place) -> Result<Node, String> {
                 )),
             }
         }
-        "$optional" if place == Place::Member => {
-            Ok(Node::Optional(Box::new(compile(argument, Place::Value)?)))
+        "$optional" if place == Position::Member => {
+            Ok(Node::Optional(Box::new(compile(argument, Position::Value)?)))
         }
         "$optional" => Err("`$optional` can only be the value of a member".to_owned()),
-        "$absent" if place == Place::Member && *argument == Value::Bool(true) => Ok(Node::Absent),
+        "$absent" if place == Position::Member && *argument == Value::Bool(true) => Ok(Node::Absent),
         "$absent" => {
             Err("`$absent` is written {\"$absent\": true} and can only be the value of a member"
                 .to_owned())

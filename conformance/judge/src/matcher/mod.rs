@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub use self::freedom::{Change, Segment, Touch, changes};
 
-use self::compile::{Place, compile, members};
+use self::compile::{Position, compile, members};
 use self::words::{around_first_difference, push_index, push_key, short, wanted};
 use crate::saved::Saved;
 use crate::value::sorted;
@@ -101,7 +101,7 @@ impl Difference {
 impl Pattern {
     /// Reads the matchers in `source`; the error says which one is wrong and what would be right.
     pub fn new(source: Value) -> Result<Self, String> {
-        let root = compile(&source, Place::Value)?;
+        let root = compile(&source, Position::Value)?;
         Ok(Self { source, root })
     }
 

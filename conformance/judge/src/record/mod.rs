@@ -19,7 +19,7 @@ use serde_json::Value;
 
 pub use self::merge::MergeError;
 pub use self::read::{MOST_BYTES, RecordError};
-pub use self::same::parted;
+pub use self::same::check_rejudged;
 use crate::case::{Case, CaseKind};
 use crate::fault::Fault;
 use crate::judge::judge_case;
@@ -147,7 +147,7 @@ impl Record {
 
     /// Whether a transcript can be one of this case at all.
     fn fits(&self, case: &Case, transcript: &Transcript) -> Result<(), RecordError> {
-        let odd = |told| Err(RecordError::OddCase { case: case.name.clone(), told });
+        let odd = |message| Err(RecordError::OddCase { case: case.name.clone(), message });
         let CaseKind::Law(_) = case.kind else {
             if !transcript.tries.is_empty() {
                 return odd("it is no law, and has inputs".to_owned());

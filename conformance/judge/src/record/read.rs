@@ -33,9 +33,9 @@ pub enum RecordError {
     #[error("its last line does not end with a newline: it was cut off")]
     CutOff,
     #[error(
-        "it has {found} cases, and its header says {told}: it was cut off, or something was added"
+        "it has {found} cases, and its header says {stated}: it was cut off, or something was added"
     )]
-    WrongCount { found: usize, told: usize },
+    WrongCount { found: usize, stated: usize },
     #[error("line {line}: case `{case}` is there twice")]
     Twice { line: usize, case: String },
     #[error("line {line}: case `{case}` is out of order; cases stand in name order")]
@@ -44,8 +44,8 @@ pub enum RecordError {
     NoRun { line: usize, case: String },
     #[error("the suite has no case `{case}`")]
     UnknownCase { case: String },
-    #[error("what it says of `{case}` does not fit the case: {told}")]
-    OddCase { case: String, told: String },
+    #[error("what it says of `{case}` does not fit the case: {message}")]
+    OddCase { case: String, message: String },
     #[error(
         "it was made with another suite: its digest is {recorded}, and that of the suite at hand is {have}"
     )]
@@ -100,7 +100,7 @@ impl Record {
             return Err(RecordError::NoInputs);
         }
         if cases.len() != header.cases {
-            return Err(RecordError::WrongCount { found: cases.len(), told: header.cases });
+            return Err(RecordError::WrongCount { found: cases.len(), stated: header.cases });
         }
         Ok(header.with(cases))
     }

@@ -5,15 +5,15 @@ use crate::suite::Suite;
 use crate::verdict::{CaseResult, RunOutcome, Verdict};
 
 /// Where a run and its record part, if they do.
-pub fn parted(outcome: &RunOutcome, suite: &Suite) -> Result<(), String> {
-    let told = |what: &'static str| move |fault: RecordError| format!("{what}: {fault}");
-    let record = Record::of(outcome, suite, None).map_err(told("the run has no record"))?;
+pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String> {
+    let context = |what: &'static str| move |fault: RecordError| format!("{what}: {fault}");
+    let record = Record::of(outcome, suite, None).map_err(context("the run has no record"))?;
     let bytes = record.to_bytes();
-    let read = Record::parse(&bytes).map_err(told("the record cannot be read"))?;
+    let read = Record::parse(&bytes).map_err(context("the record cannot be read"))?;
     if read.to_bytes() != bytes {
         return Err("the record is written in another way when it was read".to_owned());
     }
-    let again = read.rejudge(suite).map_err(told("the record cannot be judged"))?;
+    let again = read.rejudge(suite).map_err(context("the record cannot be judged"))?;
     let whole =
         |one: &RunOutcome| (one.subject.clone(), one.faults.clone(), one.laws, one.results.len());
     if whole(&again) != whole(outcome) {
@@ -27,12 +27,12 @@ pub fn parted(outcome: &RunOutcome, suite: &Suite) -> Result<(), String> {
             )
         })
     };
-    if let Some(told) = outcome.results.iter().zip(&again.results).find_map(parts) {
-        return Err(told);
+    if let Some(message) = outcome.results.iter().zip(&again.results).find_map(parts) {
+        return Err(message);
     }
     // What a certificate rests on says no more and no less.
     let settled =
-        read.settled(suite).rejudge(suite).map_err(told("the record cannot be settled"))?;
+        read.settled(suite).rejudge(suite).map_err(context("the record cannot be settled"))?;
     let mut both = outcome.results.iter().zip(&settled.results);
     match both.find(|(live, judged)| live.passed() != judged.passed()) {
         Some((live, _)) => Err(format!("`{}` comes out otherwise once it is settled", live.case)),

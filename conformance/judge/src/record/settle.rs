@@ -194,12 +194,12 @@ fn settle_lists(call: &CallStep, answer: &mut Answered, saved: &Saved) {
     }
 }
 
-fn ask(told: &Value) -> Ask {
-    let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+fn ask(asked: &Value) -> Ask {
+    let text = |key: &str| asked[key].as_str().unwrap_or_default().to_owned();
     Ask {
         fake: text("fake"),
         method: text("method"),
-        args: told["args"].clone(),
+        args: asked["args"].clone(),
         answer: Value::Null,
     }
 }

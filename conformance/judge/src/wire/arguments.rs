@@ -36,8 +36,8 @@ pub fn suggestion(args: &Value) -> Result<Option<Suggestion>, String> {
         return read(args).map(Some);
     }
     let OneOfThem { suggestions, at } = read(args)?;
-    let told = |fault| format!("suggestion {at}: {fault}");
-    suggestions.get(at).map(|one| read(one).map_err(told)).transpose()
+    let message = |fault| format!("suggestion {at}: {fault}");
+    suggestions.get(at).map(|one| read(one).map_err(message)).transpose()
 }
 
 #[derive(Debug, Deserialize)]

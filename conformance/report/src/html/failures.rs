@@ -25,19 +25,19 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
         return html! {};
     }
     let mut left = MOST_BYTES;
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     for (index, (name, failure)) in counting.iter().chain(&other).enumerate() {
         let whole = one(report, name, failure, index < OPEN, true);
         let entry =
             if whole.0.len() <= left { whole } else { one(report, name, failure, false, false) };
         left = left.saturating_sub(entry.0.len());
-        told.push(entry);
+        entries.push(entry);
     }
     html! {
         section aria-labelledby="failures" {
             h2 #failures { "Failures " span.tally { (counted(counting.len(), "case"))
                 @if !other.is_empty() { ", and " (other.len()) " that " (if other.len() == 1 { "does" } else { "do" }) " not decide" } } }
-            @for entry in &told { (entry) }
+            @for entry in &entries { (entry) }
         }
     }
 }
@@ -49,7 +49,7 @@ fn one(report: &Report<'_>, name: &str, failure: &Failure, open: bool, whole: bo
         details.failure id=(name) open[open] data-item="failure" data-fails="" {
             summary {
                 span class=(class) { (word) } " " code.id { (name) } " "
-                span.told { (visible_line(&cut(&failure.told, 300, 60))) }
+                span.message { (visible_line(&cut(&failure.message, 300, 60))) }
             }
             div.inside {
                 @if whole { (inside(report, name, failure)) }
@@ -68,7 +68,7 @@ fn inside(report: &Report<'_>, name: &str, failure: &Failure) -> Markup {
         } }
         dl {
             @if let Some(case) = case { dt { "Why" } dd { (case.why) } }
-            dt { "Reason" } dd { b { (failure.reason) } ": " (visible_line(&cut(&failure.told, 1500, 300))) }
+            dt { "Reason" } dd { b { (failure.reason) } ": " (visible_line(&cut(&failure.message, 1500, 300))) }
             dt { "Where" } dd { code { (visible_line(&failure.at)) } }
             @if let Some(words) = &failure.words { dt { "Step" } dd { (visible_line(&cut(words, 1000, 100))) } }
             @if let Some(call) = &failure.call { dt { "Call" } dd { (called(call)) } }

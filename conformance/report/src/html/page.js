@@ -22,9 +22,9 @@
       shown[item.dataset.item] += fits ? 1 : 0;
     });
     for (const section of sections) section.hidden = !section.querySelector("[data-item]:not([hidden])");
-    const told = [`${shown.promise} of ${total.promise} promises`];
-    if (total.failure > 0) told.push(`${shown.failure} of ${total.failure} failures`);
-    count.textContent = told.join(", ");
+    const parts = [`${shown.promise} of ${total.promise} promises`];
+    if (total.failure > 0) parts.push(`${shown.failure} of ${total.failure} failures`);
+    count.textContent = parts.join(", ");
   };
 
   const reveal = () => {

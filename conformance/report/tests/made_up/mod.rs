@@ -84,7 +84,7 @@ pub(crate) fn failed() -> Verdict {
     let got = json!("hello wurld");
     let failure = Failure {
         reason: "difference".to_owned(),
-        told: "the call returned something else".to_owned(),
+        message: "the call returned something else".to_owned(),
         at: "fixtures/demo/greet.json:7".to_owned(),
         words: Some("When somebody greets".to_owned()),
         call: Some(call("demo.greet", json!({"name": "world"}), "b")),
@@ -186,7 +186,7 @@ pub(crate) const HOSTILE: &str = "]]></failure></script><script>alert(1)</script
 /// A run in which everything that a subject can say is hostile.
 pub(crate) fn hostile() -> RunOutcome {
     let mut outcome = outcome();
-    outcome.faults = vec![Fault::Garbage { told: HOSTILE.to_owned() }];
+    outcome.faults = vec![Fault::Garbage { message: HOSTILE.to_owned() }];
     if let Some(subject) = &mut outcome.subject {
         subject.name = HOSTILE.to_owned();
         subject.version = HOSTILE.to_owned();
@@ -197,7 +197,7 @@ pub(crate) fn hostile() -> RunOutcome {
     for result in &mut outcome.results {
         let Verdict::Failed { failure } = &mut result.verdict else { continue };
         let expected = json!({ "returns": "plain" });
-        failure.told = HOSTILE.to_owned();
+        failure.message = HOSTILE.to_owned();
         failure.words = Some(HOSTILE.to_owned());
         failure.difference =
             Pattern::new(json!("plain")).expect("a string").difference(&json!(HOSTILE));

@@ -61,7 +61,7 @@ fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Ans
     let Ok(reply) = &answer.reply else { return };
     for hidden in &call.hides {
         let mut events = answer.events.clone();
-        events.push(json!({ "told": hidden }));
+        events.push(json!({ "message": hidden }));
         tell("the stream".to_owned(), "hidden text told", with_events(answer, events));
         if let Some(reply) = telling(reply, hidden) {
             tell("answer".to_owned(), "hidden text told", with_reply(answer, reply));

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::document::{Step, Told};
+use super::document::{Scenario, Step};
 use super::parse::read;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gherkin")
 }
 
-fn as_oracle(told: &Told) -> Value {
+fn as_oracle(scenario: &Scenario) -> Value {
     let step = |step: &Step| {
         let mut value = json!({ "text": step.text });
         if let Some(doc) = &step.doc_string {
@@ -25,9 +25,9 @@ fn as_oracle(told: &Told) -> Value {
         }
         value
     };
-    let tags: Vec<String> = told.tags.iter().map(|tag| format!("@{}", tag.name)).collect();
-    let steps: Vec<Value> = told.steps.iter().map(step).collect();
-    json!({ "name": told.name, "tags": tags, "steps": steps, "line": told.at.line })
+    let tags: Vec<String> = scenario.tags.iter().map(|tag| format!("@{}", tag.name)).collect();
+    let steps: Vec<Value> = scenario.steps.iter().map(step).collect();
+    json!({ "name": scenario.name, "tags": tags, "steps": steps, "line": scenario.at.line })
 }
 
 #[test]
@@ -44,10 +44,10 @@ fn every_form_is_read_as_cucumber_reads_it() {
         let golden = fs::read_to_string(path.with_extension("json")).expect("it has a golden");
         let golden: Value = serde_json::from_str(&golden).expect("a golden is JSON");
         let found = read(&text);
-        let told: Value = found.scenarios.iter().map(as_oracle).collect();
-        if !found.wrong.is_empty() || told != golden {
+        let scenario: Value = found.scenarios.iter().map(as_oracle).collect();
+        if !found.wrong.is_empty() || scenario != golden {
             wrong.push(format!(
-                "{}: {:#?}\n{told:#}\nis not\n{golden:#}",
+                "{}: {:#?}\n{scenario:#}\nis not\n{golden:#}",
                 path.display(),
                 found.wrong
             ));

@@ -2,13 +2,13 @@
 
 use cucumber::gherkin::StepType;
 
-use proofmark_judge::problem::Place;
+use proofmark_judge::problem::Span;
 
 /// A scenario, or one row of an outline.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct Scenario {
     /// Of the scenario's title, or of the row.
-    pub(super) at: Place,
+    pub(super) at: Span,
     /// The line of the scenario's title.
     pub(super) title: usize,
     pub(super) name: String,
@@ -24,14 +24,14 @@ pub(super) struct Told {
 
 #[derive(Debug, Clone)]
 pub(super) struct Tag {
-    pub(super) at: Place,
+    pub(super) at: Span,
     /// Without the `@`.
     pub(super) name: String,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    pub(super) at: Place,
+    pub(super) at: Span,
     /// As written, with the space after it.
     pub(super) keyword: String,
     /// What it may be; nothing said means: like the step before it.
@@ -56,6 +56,6 @@ pub(super) struct DocString {
 /// A line of text that may be a slip: what stands where a first step could.
 #[derive(Debug, Clone)]
 pub(super) struct Remark {
-    pub(super) at: Place,
+    pub(super) at: Span,
     pub(super) text: String,
 }

@@ -119,6 +119,11 @@ fn together(world: &mut Narrative, #[step] step: &gherkin::Step) {
     world.act(Action::Together(calls));
 }
 
+#[when(expr = "its answer is remembered as {string}")]
+fn remembered(world: &mut Narrative, name: String) {
+    world.remember(&name);
+}
+
 #[then(expr = "it returns:")]
 fn returns(world: &mut Narrative, #[step] step: &gherkin::Step) {
     if let Some(value) = world.json(step) {
@@ -158,11 +163,6 @@ fn streams(world: &mut Narrative, #[step] step: &gherkin::Step) {
     if let Some(items) = world.json(step) {
         world.expect_stream(items);
     }
-}
-
-#[then(expr = "it is remembered as {string}")]
-fn remembered(world: &mut Narrative, name: String) {
-    world.remember(&name);
 }
 
 #[then(expr = "{string} is nowhere in what it said")]

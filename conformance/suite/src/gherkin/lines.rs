@@ -2,7 +2,7 @@
 
 use super::document::Tag;
 use super::parse::Wrong;
-use proofmark_judge::problem::Place;
+use proofmark_judge::problem::Span;
 
 /// A line without its line end.
 #[derive(Debug)]
@@ -23,16 +23,16 @@ impl<'a> Line<'a> {
     }
 
     /// All that is written on it.
-    pub(super) fn whole(&self) -> Place {
+    pub(super) fn whole(&self) -> Span {
         let length = self.trimmed.chars().count();
-        Place { line: self.number, column: self.indent + 1, length }
+        Span { line: self.number, column: self.indent + 1, length }
     }
 
     /// A word of it.
-    pub(super) fn word(&self, word: &str) -> Place {
+    pub(super) fn word(&self, word: &str) -> Span {
         let before = self.text.find(word).map_or("", |at| &self.text[..at]);
         let (column, length) = (before.chars().count() + 1, word.chars().count());
-        Place { line: self.number, column, length }
+        Span { line: self.number, column, length }
     }
 
     /// Without the margin, or without what it has of it.
@@ -54,11 +54,11 @@ pub(super) fn tags(line: &Line<'_>) -> (Vec<Tag>, Vec<Wrong>) {
     let mut column = line.indent + 1;
     for item in line.trimmed[..end].split('@').skip(1) {
         let name = item.trim();
-        let at = Place { line: line.number, column, length: name.chars().count() + 1 };
+        let at = Span { line: line.number, column, length: name.chars().count() + 1 };
         column += item.chars().count() + 1;
         if name.is_empty() || name.contains(char::is_whitespace) {
-            let told = format!("`@{name}` is no tag; a tag is a word without spaces after `@`");
-            wrong.push((at, told));
+            let message = format!("`@{name}` is no tag; a tag is a word without spaces after `@`");
+            wrong.push((at, message));
         } else {
             tags.push(Tag { at, name: name.to_owned() });
         }

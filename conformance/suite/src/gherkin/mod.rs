@@ -23,7 +23,7 @@ use cucumber::World as _;
 use cucumber::gherkin::{self, StepType};
 use futures::FutureExt as _;
 
-use document::{Remark, Step, Told};
+use document::{Remark, Scenario, Step};
 use languages::Keywords;
 pub use narrative::{Narrative, calling};
 use proofmark_judge::case::{Case, CaseKind, Origin};
@@ -52,7 +52,7 @@ pub(crate) fn parse(
     let mut rows: HashMap<String, usize> = HashMap::new();
     let reader = Reader { file, contract: folder, steps, vocabulary, keywords: read.keywords };
     // What is wrong with a line of a scenario would make its steps look wrong, too.
-    let titles: BTreeSet<usize> = read.scenarios.iter().map(|told| told.title).collect();
+    let titles: BTreeSet<usize> = read.scenarios.iter().map(|scenario| scenario.title).collect();
     let mut spoilt = BTreeSet::new();
     for problem in &problems {
         match titles.range(..=problem.at.line).next_back() {
@@ -61,25 +61,27 @@ pub(crate) fn parse(
             None => spoilt.extend(&titles),
         }
     }
-    for told in read.scenarios.iter().filter(|told| !spoilt.contains(&told.title)) {
-        match reader.case(told) {
+    for scenario in read.scenarios.iter().filter(|scenario| !spoilt.contains(&scenario.title)) {
+        match reader.case(scenario) {
             Ok(mut case) => {
-                if told.rows.is_some() {
+                if scenario.rows.is_some() {
                     let row = rows.entry(case.name.clone()).or_default();
                     *row += 1;
                     case.name = format!("{}/{row}", case.name);
                 }
                 cases.push(case);
             }
-            Err(faults) => problems.extend(faults.into_iter().map(|fault| match told.rows {
-                Some(rows) if fault.at.line != told.at.line => fault.of_row(told.at.line, rows),
+            Err(faults) => problems.extend(faults.into_iter().map(|fault| match scenario.rows {
+                Some(rows) if fault.at.line != scenario.at.line => {
+                    fault.of_row(scenario.at.line, rows)
+                }
                 _ => fault,
             })),
         }
     }
     if cases.is_empty() && problems.is_empty() {
-        let told = "the feature has no scenario; it checks nothing";
-        problems.push(Problem::new(file, 1, told));
+        let message = "the feature has no scenario; it checks nothing";
+        problems.push(Problem::new(file, 1, message));
     }
     (cases, problems)
 }
@@ -91,14 +93,14 @@ fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<
         let step = as_cucumber(rest.trim(), "", *kind, None, None);
         matches!(steps.find(&step), Ok(Some(_)))
     })?;
-    let told = format!(
+    let message = format!(
         "`{first}` begins no step here, and yet a step follows; write `{} {}` under `{}:` or `{}:`",
         words.word(kind),
         rest.trim(),
         words.scenario_word(),
         words.background_word()
     );
-    Some(Problem::exact(file, remark.at, told))
+    Some(Problem::exact(file, remark.at, message))
 }
 
 const KINDS: [StepType; 3] = [StepType::Given, StepType::When, StepType::Then];
@@ -131,41 +133,41 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn case(&self, told: &Told) -> Result<Case, Vec<Problem>> {
+    fn case(&self, scenario: &Scenario) -> Result<Case, Vec<Problem>> {
         let mut problems = Vec::new();
         let tagged = |prefix: &'static str| {
-            told.tags.iter().filter_map(move |tag| tag.name.strip_prefix(prefix))
+            scenario.tags.iter().filter_map(move |tag| tag.name.strip_prefix(prefix))
         };
         let id = tagged("id:").next_back().unwrap_or_default();
         if id.is_empty() {
             problems.push(Problem::exact(
                 self.file,
-                told.at,
+                scenario.at,
                 "the scenario has no id; write a tag such as `@id:story/first-memory` above it",
             ));
         }
         for prefix in ["id:", "origin:"] {
-            let said = || told.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
+            let said = || scenario.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
             for tag in said().skip(1) {
                 let message = format!(
                     "`@{}` is the second `@{prefix}` of one scenario, and only one could count; drop one",
                     tag.name
                 );
-                problems.push(Problem::new(self.file, told.at.line, message).inside(tag.at));
+                problems.push(Problem::new(self.file, scenario.at.line, message).inside(tag.at));
             }
         }
         let origin = Origin::parse(
             &tagged("origin:").next_back().unwrap_or("contract").replace("oracle:", "oracle: "),
         )
         .unwrap_or_else(|message| {
-            let tag = told.tags.iter().rev().find(|tag| tag.name.starts_with("origin:"));
-            let problem = Problem::new(self.file, told.at.line, message);
+            let tag = scenario.tags.iter().rev().find(|tag| tag.name.starts_with("origin:"));
+            let problem = Problem::new(self.file, scenario.at.line, message);
             problems.push(tag.map_or(problem.clone(), |tag| problem.inside(tag.at)));
             Origin::Contract
         });
         let mut world = Narrative::at(self.file);
         let mut before = None;
-        for step in &told.steps {
+        for step in &scenario.steps {
             before = Some(self.play(step, before, &mut world));
         }
         let (given, steps, needs, faults) = world.finish();
@@ -178,13 +180,13 @@ impl Reader<'_> {
             aliases: tagged("alias:").map(|alias| format!("{}/{alias}", self.contract)).collect(),
             contract: self.contract.to_owned(),
             kind: CaseKind::Scenario,
-            why: told.name.clone(),
+            why: scenario.name.clone(),
             shows: tagged("shows:").map(str::to_owned).collect(),
             origin,
             needs: tagged("needs:").map(str::to_owned).chain(needs).collect(),
             given,
             steps,
-            at: Location { file: self.file.to_owned(), line: told.at.line },
+            at: Location { file: self.file.to_owned(), line: scenario.at.line },
         })
     }
 

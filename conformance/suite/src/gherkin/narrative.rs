@@ -12,14 +12,14 @@ use proofmark_judge::fixture::expand::{MOST, expand};
 use proofmark_judge::fixture::strict;
 use proofmark_judge::fixture::{fails, stream};
 use proofmark_judge::matcher::Pattern;
-use proofmark_judge::problem::{Lines, Location, Place, Problem, offset};
+use proofmark_judge::problem::{Lines, Location, Problem, Span, offset};
 
 /// What the steps of a scenario have said so far.
 #[derive(Debug, Default, cucumber::World)]
 pub struct Narrative {
     file: String,
     /// Of the step that is read; none when `cucumber` itself plays the scenario.
-    at: Option<Place>,
+    at: Option<Span>,
     /// The first line of its doc string, and the margin that is missing there.
     doc_at: Option<(usize, usize)>,
     words: String,
@@ -77,7 +77,7 @@ impl Narrative {
         let at = offset(text, fault.line(), fault.column());
         let place = Lines::of(text).place(text, at..at + 1);
         let (line, column) = (line + place.line - 1, margin + place.column);
-        self.faults.push(problem.inside(Place { line, column, length: 1 }));
+        self.faults.push(problem.inside(Span { line, column, length: 1 }));
     }
 
     /// The faults so far, for a runner that must fail on them.

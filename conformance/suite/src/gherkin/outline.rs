@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Step, Tag, Told};
+use super::document::{Scenario, Step, Tag};
 use super::languages::Keywords;
 use super::parse::Wrong;
-use proofmark_judge::problem::{Place, did_you_mean};
+use proofmark_judge::problem::{Span, did_you_mean};
 
 /// A scenario as it is written, with or without examples.
 pub(super) struct Outline {
-    pub(super) at: Place,
+    pub(super) at: Span,
     pub(super) name: String,
     /// The keyword, if it says that there are examples.
     pub(super) must_have_examples: Option<String>,
@@ -21,10 +21,10 @@ pub(super) struct Outline {
 }
 
 pub(super) struct Examples {
-    pub(super) at: Place,
+    pub(super) at: Span,
     pub(super) tags: Vec<Tag>,
     /// The first is the header.
-    pub(super) rows: Vec<(Place, Vec<String>)>,
+    pub(super) rows: Vec<(Span, Vec<String>)>,
 }
 
 impl Outline {
@@ -41,16 +41,16 @@ impl Outline {
         &self,
         before: &[Step],
         words: &Keywords,
-    ) -> Result<Vec<Told>, Vec<Wrong>> {
+    ) -> Result<Vec<Scenario>, Vec<Wrong>> {
         if self.examples.is_empty() {
             if let Some(keyword) = &self.must_have_examples {
                 let (examples, scenario) = (words.examples_word(), words.scenario_word());
-                let told = format!(
+                let message = format!(
                     "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `{examples}:` with a table under it, or call it `{scenario}:`"
                 );
-                return Err(vec![(self.at, told)]);
+                return Err(vec![(self.at, message)]);
             }
-            return Ok(vec![self.told(self.at, &self.name, &[], before, self.steps.clone())]);
+            return Ok(vec![self.scenario(self.at, &self.name, &[], before, self.steps.clone())]);
         }
         let mut all = Vec::new();
         let mut wrong = Vec::new();
@@ -73,16 +73,23 @@ impl Outline {
                 let mut filled = Filled { header, row, wrong: &mut wrong };
                 let name = filled.text(&self.name, self.at);
                 let steps = self.steps.iter().map(|step| filled.step(step)).collect();
-                all.push(self.told(*at, &name, &examples.tags, before, steps));
+                all.push(self.scenario(*at, &name, &examples.tags, before, steps));
             }
         }
         if wrong.is_empty() { Ok(all) } else { Err(wrong) }
     }
 
-    fn told(&self, at: Place, name: &str, tags: &[Tag], before: &[Step], own: Vec<Step>) -> Told {
+    fn scenario(
+        &self,
+        at: Span,
+        name: &str,
+        tags: &[Tag],
+        before: &[Step],
+        own: Vec<Step>,
+    ) -> Scenario {
         // A scenario without steps of its own says nothing, whatever its background is.
         let before = if own.is_empty() { &[] } else { before };
-        Told {
+        Scenario {
             at,
             title: self.at.line,
             name: name.to_owned(),
@@ -116,7 +123,7 @@ impl Filled<'_> {
     }
 
     /// Every `<column>` becomes the row's cell. What is put in is not looked at again.
-    fn text(&mut self, text: &str, at: Place) -> String {
+    fn text(&mut self, text: &str, at: Span) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(open) = rest.find('<') {

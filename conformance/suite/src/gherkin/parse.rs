@@ -8,21 +8,21 @@
 
 use std::collections::HashMap;
 
-use super::document::{DocString, Remark, Step, Tag, Told};
+use super::document::{DocString, Remark, Scenario, Step, Tag};
 use super::languages::Keywords;
 use super::lines::{Line, cells, doc_string, tags};
 use super::outline::{Examples, Outline};
-use proofmark_judge::problem::Place;
+use proofmark_judge::problem::Span;
 
 /// A place and what is wrong there.
-pub(super) type Wrong = (Place, String);
+pub(super) type Wrong = (Span, String);
 
 /// What was read, and what was wrong.
 #[derive(Debug)]
 pub(super) struct Read {
     /// The words of the file's language.
     pub(super) keywords: &'static Keywords,
-    pub(super) scenarios: Vec<Told>,
+    pub(super) scenarios: Vec<Scenario>,
     pub(super) remarks: Vec<Remark>,
     pub(super) wrong: Vec<Wrong>,
 }
@@ -95,7 +95,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn wrong(&mut self, at: Place, message: impl Into<String>) {
+    fn wrong(&mut self, at: Span, message: impl Into<String>) {
         self.read.wrong.push((at, message.into()));
     }
 
@@ -301,11 +301,11 @@ impl Parser {
             step.and_then(|step| step.table.as_ref()).and_then(|rows| rows.first()).map(Vec::len)
         };
         if let Some(width) = width.filter(|width| *width != row.len()) {
-            let told = format!(
+            let message = format!(
                 "this row has {} cells and the first has {width}; write \\| for a bar inside a cell",
                 row.len()
             );
-            return self.wrong(line.whole(), told);
+            return self.wrong(line.whole(), message);
         }
         if self.room == Room::Examples {
             let examples = self.outline.as_mut().and_then(|outline| outline.examples.last_mut());
@@ -323,8 +323,8 @@ impl Parser {
     ) {
         self.no_tags_before("a doc string");
         let Some(text) = doc_string(opening.indent, quotes, rest) else {
-            let told = format!("this doc string has no end; close it with a line of {quotes}");
-            return self.wrong(opening.whole(), told);
+            let message = format!("this doc string has no end; close it with a line of {quotes}");
+            return self.wrong(opening.whole(), message);
         };
         let found = DocString {
             media_type: opening.trimmed[quotes.len()..].trim().to_owned(),
@@ -335,8 +335,8 @@ impl Parser {
         let step = self.steps().and_then(|steps| steps.last_mut());
         let step = step.expect("a doc string is looked for under a step alone");
         if step.doc_string.is_some() || step.table.is_some() {
-            let told = "a step has one doc string or one table; drop one, or make it two steps";
-            return self.wrong(opening.whole(), told);
+            let message = "a step has one doc string or one table; drop one, or make it two steps";
+            return self.wrong(opening.whole(), message);
         }
         step.doc_string = Some(found);
     }
@@ -389,10 +389,10 @@ impl Parser {
             let words = self.read.keywords;
             let (feature, rule) = (words.feature_word(), words.rule_word());
             let (scenario, examples) = (words.scenario_word(), words.examples_word());
-            let told = format!(
+            let message = format!(
                 "tags stand above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
             );
-            self.wrong(tag.at, told);
+            self.wrong(tag.at, message);
             self.tags.clear();
         }
     }
@@ -404,16 +404,16 @@ impl Parser {
             && let Some(first) = self.outlines.insert(id.name.clone(), outline.at.line)
         {
             let id = id.name["id:".len()..].to_owned();
-            let told = format!(
+            let message = format!(
                 "the id `{id}` is taken by the outline on line {first}; names are permanent and unique"
             );
-            self.wrong(outline.at, told);
+            self.wrong(outline.at, message);
         }
         let of_feature = self.feature_background.iter().flatten();
         let of_rule = self.rule_background.iter().flatten().filter(|_| self.in_rule);
         let before: Vec<Step> = of_feature.chain(of_rule).cloned().collect();
         match outline.expand(&before, self.read.keywords) {
-            Ok(mut told) => self.read.scenarios.append(&mut told),
+            Ok(mut scenarios) => self.read.scenarios.append(&mut scenarios),
             Err(mut wrong) => self.read.wrong.append(&mut wrong),
         }
     }
@@ -423,8 +423,8 @@ impl Parser {
         self.flush();
         if self.feature.is_none() {
             let feature = self.read.keywords.feature_word();
-            let told = format!("the file is blank; a narrative begins with `{feature}:`");
-            self.wrong(Place { line: 1, column: 1, length: 0 }, told);
+            let message = format!("the file is blank; a narrative begins with `{feature}:`");
+            self.wrong(Span { line: 1, column: 1, length: 0 }, message);
         }
     }
 }

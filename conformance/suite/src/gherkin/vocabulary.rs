@@ -119,6 +119,10 @@ const GENERAL: &[VocabularyStep] = &[
         contract: None,
         after: &[],
     },
+    VocabularyStep::plain(
+        r#"When its answer is remembered as "pool""#,
+        r#"Later steps refer to the answer of the last call by this name: {"$ref": "pool/handle"}."#,
+    ),
     VocabularyStep::with(
         "Then it returns:",
         r#"{"$any": "value"}"#,
@@ -143,10 +147,6 @@ const GENERAL: &[VocabularyStep] = &[
         "Then it streams:",
         r#"[{"type": "end"}]"#,
         "Before the last call was answered, exactly these items came; adjacent texts are one.",
-    ),
-    VocabularyStep::plain(
-        r#"Then it is remembered as "pool""#,
-        r#"Later steps refer to the answer of the last call by this name: {"$ref": "pool/handle"}."#,
     ),
     VocabularyStep::plain(
         r#"Then "s3cret" is nowhere in what it said"#,

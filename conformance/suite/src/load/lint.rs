@@ -154,11 +154,11 @@ impl CaseLint<'_> {
     fn wrong_step(&mut self, step: &Step, message: impl std::fmt::Display) {
         match self.case.kind {
             CaseKind::Scenario => {
-                let told = Problem::new(&step.at.file, step.at.line, message.to_string());
+                let problem = Problem::new(&step.at.file, step.at.line, message.to_string());
                 let rows = outline_of(self.case).and_then(|outline| self.rows.get(outline));
                 self.problems.push(match rows {
-                    Some(rows) => told.of_row(self.case.at.line, *rows),
-                    None => told,
+                    Some(rows) => problem.of_row(self.case.at.line, *rows),
+                    None => problem,
                 });
             }
             CaseKind::Fixture | CaseKind::Law(_) => self.wrong(message),
@@ -170,8 +170,8 @@ impl CaseLint<'_> {
     fn wrong_tag(&mut self, message: impl std::fmt::Display) {
         match (outline_of(self.case), self.case.steps.last()) {
             (Some(id), Some(last)) => {
-                let told = format!("case `{id}`: {message}");
-                self.problems.push(Problem::new(&last.at.file, last.at.line, told));
+                let message = format!("case `{id}`: {message}");
+                self.problems.push(Problem::new(&last.at.file, last.at.line, message));
             }
             _ => self.wrong(message),
         }
@@ -278,10 +278,13 @@ impl CaseLint<'_> {
             let mut wanted = Vec::new();
             references(&call.args, &mut wanted);
             // With references in it, only the run can tell.
-            if let (true, Err(told)) =
+            if let (true, Err(message)) =
                 (wanted.is_empty(), wire::arguments::check(&call.operation, &call.args))
             {
-                self.wrong_step(step, format!("`{}` cannot be called so: {told}", call.operation));
+                self.wrong_step(
+                    step,
+                    format!("`{}` cannot be called so: {message}", call.operation),
+                );
             }
         }
         self.check_processes();

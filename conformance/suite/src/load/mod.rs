@@ -8,7 +8,7 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_judge::ledger::{self, Contract};
-use proofmark_judge::problem::told_once;
+use proofmark_judge::problem::without_duplicates;
 use proofmark_judge::{Problem, Suite, examples, fixture};
 
 use self::source::SuiteFiles;
@@ -92,5 +92,5 @@ pub fn load(files: &SuiteFiles, extensions: &Extensions) -> Result<Suite, Vec<Pr
         let next = next.map(|case| case.at.line).filter(|line| *line > problem.at.line).min();
         problem.locate(text.map_or("", |(_, text)| text), next.unwrap_or(usize::MAX));
     }
-    Err(told_once(problems))
+    Err(without_duplicates(problems))
 }

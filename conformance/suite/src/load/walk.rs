@@ -27,13 +27,13 @@ impl Walk {
     }
 
     fn unreadable(&mut self, name: &str, fault: &io::Error) {
-        let told = match fault.kind() {
+        let message = match fault.kind() {
             io::ErrorKind::NotFound => {
                 "it is a link that leads nowhere; mend or drop it".to_owned()
             }
             _ => format!("it cannot be read: {fault}; give the right to read it, or drop it"),
         };
-        self.wrong(name, told);
+        self.wrong(name, message);
     }
 
     /// Everything in a folder, in the order of the names.
@@ -50,10 +50,10 @@ impl Walk {
         };
         // A link may lead back to where it stands, and several such would never end.
         if let Some(first) = self.entered.get(&real) {
-            let told = format!(
+            let message = format!(
                 "it leads to `{first}`, which is read already; drop the link, or make a folder of it"
             );
-            return self.wrong(name, told);
+            return self.wrong(name, message);
         }
         self.entered.insert(real, name.to_owned());
         for entry in names {
@@ -71,13 +71,13 @@ impl Walk {
         };
         if kind.is_dir() {
             if SuiteFiles::takes(name) && !self.is_contract(name) {
-                let told = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
-                self.wrong(name, told);
+                let message = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
+                self.wrong(name, message);
             }
             self.folder(path, name);
         } else if !kind.is_file() {
-            let told = "it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place";
-            self.wrong(name, told);
+            let message = "it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place";
+            self.wrong(name, message);
         } else if SuiteFiles::takes(name) {
             match fs::read(path) {
                 Ok(bytes) => self.text(name, bytes),

@@ -40,7 +40,7 @@ impl<'a> Worker<'a> {
             self.spares.borrow_mut().push(connection);
             return false;
         }
-        match self.fly(case, &connection).await {
+        match self.run_case(case, &connection).await {
             Ok(played) => {
                 self.decide(case, played);
                 if let Some(fault) = connection.shutdown().await {
@@ -68,7 +68,7 @@ impl<'a> Worker<'a> {
         let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
         let fault = faulty.refine(fault).await;
         failure.reason = fault.code().to_owned();
-        failure.told = fault.to_string();
+        failure.message = fault.to_string();
         failure.stderr = faulty.stderr();
         faulty.kill().await;
         self.note_silence(&fault, &failure.stderr);

@@ -105,7 +105,7 @@ pub(super) struct Stage<'a, P> {
     stray: Vec<Ask>,
 }
 
-fn place(call: &CallStep) -> Seat<'_> {
+fn seat_of(call: &CallStep) -> Seat<'_> {
     (&call.process, &call.session)
 }
 
@@ -141,23 +141,23 @@ impl<'a, P: Processes> Stage<'a, P> {
         let mut args = args.into_iter();
         match &step.action {
             Action::Call(call) => {
-                self.seat(place(call)).await?;
-                self.note_stray(place(call));
+                self.open_session(seat_of(call)).await?;
+                self.note_stray(seat_of(call));
                 let mut answer = self.send(call, args.next().unwrap_or_default()).await?;
                 self.masks.hide_answer(&mut answer);
                 if call.asks.is_some() {
-                    answer.asks = self.take_asks(place(call), answer.events.len());
+                    answer.asks = self.take_asks(seat_of(call), answer.events.len());
                 }
                 Ok(Seen::Calls(vec![answer]))
             }
             Action::Together(calls) => {
                 for call in calls {
-                    self.seat(place(call)).await?;
+                    self.open_session(seat_of(call)).await?;
                 }
                 let sent = calls.iter().zip(args).map(|(call, args)| self.send(call, args));
                 let answers = join_all(sent).await;
                 for call in calls {
-                    self.note_stray(place(call));
+                    self.note_stray(seat_of(call));
                 }
                 let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
                 // In the order of the calls, whichever was answered first.
@@ -165,10 +165,10 @@ impl<'a, P: Processes> Stage<'a, P> {
                 Ok(Seen::Calls(answers))
             }
             Action::Kill { process } => {
-                self.seat((process, MAIN_SESSION)).await?;
-                let places: Vec<Seat<'_>> = self.seats.keys().copied().collect();
-                for place in places.into_iter().filter(|(of, _)| of == process) {
-                    self.note_stray(place);
+                self.open_session((process, MAIN_SESSION)).await?;
+                let seats: Vec<Seat<'_>> = self.seats.keys().copied().collect();
+                for seat in seats.into_iter().filter(|(of, _)| of == process) {
+                    self.note_stray(seat);
                 }
                 self.seats.retain(|(of, _), _| of != process);
                 self.links.retain(|(of, _), _| of != process);
@@ -192,8 +192,8 @@ impl<'a, P: Processes> Stage<'a, P> {
                 Some(workspace) => {
                     let mut found = workspace::look(workspace, expected);
                     for file in found.values_mut() {
-                        if let FileSeen::Text(told) | FileSeen::Other(told) = file {
-                            self.masks.hide_text(told);
+                        if let FileSeen::Text(text) | FileSeen::Other(text) = file {
+                            self.masks.hide_text(text);
                         }
                     }
                     found
@@ -204,15 +204,15 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     /// Makes sure that there is such a session.
-    async fn seat(&mut self, place: Seat<'a>) -> Result<(), Stop> {
-        if self.seats.contains_key(&place) {
+    async fn open_session(&mut self, seat: Seat<'a>) -> Result<(), Stop> {
+        if self.seats.contains_key(&seat) {
             return Ok(());
         }
-        let connection = self.member(place.0).await?;
+        let connection = self.member(seat.0).await?;
         let given = &self.case.given;
         let fakes = Host::new(&given.fakes, self.fakes).map_err(Stop::Fakes)?;
         let host = Rc::new(SessionHost::new(fakes));
-        let session = self.session_at(place);
+        let session = self.session_at(seat);
         let open = Open {
             session: session.clone(),
             contract: Some(self.case.contract.clone()),
@@ -226,9 +226,9 @@ impl<'a, P: Processes> Stage<'a, P> {
             wire: self.wire.map(|wire| wire.name().to_owned()),
         };
         connection.attach(&session, Rc::clone(&host));
-        self.seats.insert(place, host);
+        self.seats.insert(seat, host);
         match connection.call("open", "open", &open).await? {
-            Ok(answer) => self.link(place, &connection, &answer).await,
+            Ok(answer) => self.link(seat, &connection, &answer).await,
             Err(mut error) => {
                 self.masks.hide_error(&mut error);
                 Err(Stop::Refused(error))
@@ -239,18 +239,18 @@ impl<'a, P: Processes> Stage<'a, P> {
     /// Makes the way to a session's server, if its contract has one.
     async fn link(
         &mut self,
-        place: Seat<'a>,
+        seat: Seat<'a>,
         adapter: &Connection,
         answer: &Value,
     ) -> Result<(), Stop> {
         let Some(wire) = self.wire else { return Ok(()) };
-        let offer = Offer::read(wire, answer).map_err(|mut told| {
-            self.masks.hide_text(&mut told);
-            Stop::Refused(RpcError::new(NO_WIRE, told))
+        let offer = Offer::read(wire, answer).map_err(|mut message| {
+            self.masks.hide_text(&mut message);
+            Stop::Refused(RpcError::new(NO_WIRE, message))
         })?;
         let workspace = self.workspace.as_ref().map(TempWorkspace::root);
         let link = Link::new(offer, adapter, workspace).await?;
-        self.links.insert(place, Rc::new(link));
+        self.links.insert(seat, Rc::new(link));
         Ok(())
     }
 
@@ -279,10 +279,10 @@ impl<'a, P: Processes> Stage<'a, P> {
         if let Cow::Owned(args) = &mut args {
             self.masks.show(args);
         }
-        if let Some(link) = self.links.get(&place(call)) {
+        if let Some(link) = self.links.get(&seat_of(call)) {
             return self.send_on(link, call, args.into_owned()).await;
         }
-        let session = self.session_at(place(call));
+        let session = self.session_at(seat_of(call));
         let connection = &self.crew[call.process.as_str()].connection;
         let (mut reply, mut events) = connection.operate(&session, &call.operation, &args).await?;
         self.processes.note_answer();
@@ -304,15 +304,16 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.masks.show_to_server(&mut args);
         let done = link.operate(&call.operation, &args).await?;
         self.processes.note_answer();
-        let reply =
-            done.map(|value| json!({ "value": value })).map_err(|told| RpcError::new(ODD, told));
+        let reply = done
+            .map(|value| json!({ "value": value }))
+            .map_err(|message| RpcError::new(ODD, message));
         Ok(Answered { reply, asks: Vec::new(), events: Vec::new() })
     }
 
-    fn take_asks(&self, place: Seat<'a>, read: usize) -> Vec<Ask> {
+    fn take_asks(&self, seat: Seat<'a>, read: usize) -> Vec<Ask> {
         // What a server fetches ahead has no bound of a call's.
         let read = if self.wire.is_some() { usize::MAX } else { read };
-        let mut asks = self.seats[&place].take_asks(read);
+        let mut asks = self.seats[&seat].take_asks(read);
         for ask in &mut asks {
             for value in [&mut ask.args, &mut ask.answer] {
                 self.masks.hide_ask(value);
@@ -323,12 +324,12 @@ impl<'a, P: Processes> Stage<'a, P> {
 
     /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
     /// more is no offence, however late it comes.
-    fn note_stray(&mut self, place: Seat<'a>) {
+    fn note_stray(&mut self, seat: Seat<'a>) {
         // On its own wire a server asks when it will; what no step speaks of is not judged.
         if self.wire.is_some() {
             return;
         }
-        let asks = self.take_asks(place, 0);
+        let asks = self.take_asks(seat, 0);
         self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
     }
 
@@ -350,37 +351,37 @@ impl<'a, P: Processes> Stage<'a, P> {
             Some(member) => Some(Rc::clone(&member.connection)),
             None => step.and_then(|step| self.process_of(step)),
         };
-        let places: Vec<Seat<'_>> = self.seats.keys().copied().collect();
+        let seats: Vec<Seat<'_>> = self.seats.keys().copied().collect();
         let mut asks = Vec::new();
-        for place in places {
-            asks.append(&mut self.take_asks(place, 0));
-            self.leave(place);
+        for seat in seats {
+            asks.append(&mut self.take_asks(seat, 0));
+            self.leave(seat);
         }
         Interrupted { fault, asks, connection }
     }
 
-    fn leave(&mut self, place: Seat<'a>) {
-        self.links.remove(&place);
-        self.seats.remove(&place);
-        if let Some(member) = self.crew.get(place.0) {
-            member.connection.detach(&self.session_at(place));
+    fn leave(&mut self, seat: Seat<'a>) {
+        self.links.remove(&seat);
+        self.seats.remove(&seat);
+        if let Some(member) = self.crew.get(seat.0) {
+            member.connection.detach(&self.session_at(seat));
         }
     }
 
     /// Closes every session and gives the spare processes back.
     pub(super) async fn close(&mut self) -> Result<Ending, Fault> {
         let mut end = Ending::default();
-        while let Some((&place, _)) = self.seats.first_key_value() {
+        while let Some((&seat, _)) = self.seats.first_key_value() {
             // A server that is told to stop need not wait for those who listen.
-            self.links.remove(&place);
-            let close = Close { session: self.session_at(place) };
-            let answer = self.crew[place.0].connection.call("close", "close", &close).await?;
+            self.links.remove(&seat);
+            let close = Close { session: self.session_at(seat) };
+            let answer = self.crew[seat.0].connection.call("close", "close", &close).await?;
             if let Err(mut error) = answer {
                 self.masks.hide_error(&mut error);
                 end.refused = Some(error.to_string());
             }
-            self.note_stray(place);
-            self.leave(place);
+            self.note_stray(seat);
+            self.leave(seat);
         }
         end.asks = std::mem::take(&mut self.stray);
         for member in std::mem::take(&mut self.crew).into_values().filter(|member| !member.shared) {

@@ -92,8 +92,9 @@ impl<'a> Worker<'a> {
             while answers && flights.len() < self.run.options.window.max(1) {
                 let Some(case) = self.next() else { break };
                 if let Some(connection) = self.admit(case).await {
-                    flights
-                        .push(async move { (case, self.fly(case, &connection).await, connection) });
+                    flights.push(async move {
+                        (case, self.run_case(case, &connection).await, connection)
+                    });
                 }
             }
             match flights.next().await {
@@ -123,7 +124,7 @@ impl<'a> Worker<'a> {
     }
 
     /// A process that has faulted. If no case was under way that could see it, the fault is the run's.
-    async fn bury(&self, connection: &Connection, fault: Fault) {
+    async fn discard(&self, connection: &Connection, fault: Fault) {
         if !connection.has_witness() {
             let fault = connection.refine(fault).await;
             (self.emit)(Event::Fault(fault));
@@ -190,7 +191,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Plays a case on a process; a law, with one input after the other.
-    pub(super) async fn fly(
+    pub(super) async fn run_case(
         &self,
         case: &Case,
         connection: &Rc<Connection>,
@@ -234,7 +235,7 @@ impl<'a> Worker<'a> {
         let current = self.connection.borrow_mut().take();
         if let Some(connection) = current {
             if let Some(fault) = connection.fault() {
-                self.bury(&connection, fault).await;
+                self.discard(&connection, fault).await;
             } else {
                 *self.connection.borrow_mut() = Some(Rc::clone(&connection));
                 return Ok(connection);
@@ -280,7 +281,7 @@ impl<'a> Worker<'a> {
         connections.extend(self.connection.borrow_mut().take());
         join_all(connections.iter().map(async |connection| {
             if let Some(fault) = connection.fault() {
-                return self.bury(connection, fault).await;
+                return self.discard(connection, fault).await;
             }
             connection.settle().await;
             if let Some(fault) = connection.shutdown().await {
@@ -301,7 +302,7 @@ impl Processes for Bench<'_, '_> {
             let Some(spare) = self.worker.spares.borrow_mut().pop() else { break };
             match spare.fault() {
                 None => return Ok(spare),
-                Some(fault) => self.worker.bury(&spare, fault).await,
+                Some(fault) => self.worker.discard(&spare, fault).await,
             }
         }
         self.worker.start().await.map_err(|(fault, _)| fault)

@@ -27,7 +27,7 @@ use proofmark_judge::Fault;
 /// So many bytes may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
-pub(super) type Answer = Result<Value, RpcError>;
+pub(super) type RpcResult = Result<Value, RpcError>;
 
 pub struct Connection {
     shared: Rc<Shared>,
@@ -51,7 +51,7 @@ pub(super) struct Shared {
     pub(super) out: RefCell<Vec<u8>>,
     pub(super) filled: Notify,
     next_id: Cell<i64>,
-    waiting: RefCell<HashMap<i64, oneshot::Sender<Result<Answer, Fault>>>>,
+    waiting: RefCell<HashMap<i64, oneshot::Sender<Result<RpcResult, Fault>>>>,
     streams: RefCell<Streams>,
     /// A session made more calls of fakes than anybody can want.
     flooded: Cell<bool>,
@@ -168,7 +168,7 @@ impl Connection {
         method: &str,
         params: &impl Serialize,
         patience: Duration,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<RpcResult, Fault> {
         let id = self.new_id();
         self.send(id, what, method, params, patience).await
     }
@@ -186,7 +186,7 @@ impl Connection {
         method: &str,
         params: &impl Serialize,
         patience: Duration,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<RpcResult, Fault> {
         if let Some(fault) = self.shared.fault.borrow().clone() {
             return Err(fault);
         }
@@ -231,7 +231,7 @@ impl Connection {
         what: &str,
         method: &str,
         params: &impl Serialize,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<RpcResult, Fault> {
         self.request(what, method, params, self.patience.call).await
     }
 
@@ -241,7 +241,7 @@ impl Connection {
         session: &str,
         operation: &str,
         args: &Value,
-    ) -> Result<(Answer, Vec<Value>), Fault> {
+    ) -> Result<(RpcResult, Vec<Value>), Fault> {
         let id = self.new_id();
         self.shared.streams.borrow_mut().open(id, session);
         // Borrowed, so that large arguments are written once and never copied.
@@ -371,8 +371,8 @@ fn nobody() -> HelloReply {
     }
 }
 
-fn greeted(answer: Answer) -> Result<HelloReply, Fault> {
-    let bad = |told: String| Fault::BadAnswer { to: "hello".to_owned(), told };
+fn greeted(answer: RpcResult) -> Result<HelloReply, Fault> {
+    let bad = |message: String| Fault::BadAnswer { to: "hello".to_owned(), message };
     let value = answer.map_err(|error| bad(error.to_string()))?;
     // The version first: another version may have another shape.
     if let Some(spoken) = value["protocol"].as_u64().filter(|spoken| *spoken != PROTOCOL) {
@@ -416,7 +416,7 @@ impl Shared {
         }
     }
 
-    fn answered(&self, id: Id, outcome: Answer) -> Result<(), Fault> {
+    fn answered(&self, id: Id, outcome: RpcResult) -> Result<(), Fault> {
         let Id::Number(number) = id else {
             let Id::Text(id) = id else { return Ok(()) };
             return Err(Fault::UnknownId { id: format!("{id:?}") });
@@ -455,8 +455,8 @@ impl Shared {
 
     /// The answers that are due now: to this request, unless its fake keeps it waiting, and to those that it
     /// sets free.
-    fn play(&self, id: &Id, method: &str, params: Value) -> Vec<(Id, Answer)> {
-        let refused = |code, told: String| vec![(id.clone(), Err(RpcError::new(code, told)))];
+    fn play(&self, id: &Id, method: &str, params: Value) -> Vec<(Id, RpcResult)> {
+        let refused = |code, message: String| vec![(id.clone(), Err(RpcError::new(code, message)))];
         if self.dialect == Dialect::Mcp {
             return match method {
                 "ping" => vec![(id.clone(), Ok(json!({})))],
@@ -467,8 +467,9 @@ impl Shared {
             };
         }
         if method != "fake" {
-            let told = format!("the harness has no method `{method}`; a subject may send `fake`");
-            return refused(RpcError::NOT_IMPLEMENTED, told);
+            let message =
+                format!("the harness has no method `{method}`; a subject may send `fake`");
+            return refused(RpcError::NOT_IMPLEMENTED, message);
         }
         let call: FakeCall = match serde_json::from_value(params) {
             Ok(call) => call,
@@ -476,8 +477,8 @@ impl Shared {
         };
         let sessions = self.sessions.borrow();
         let Some(session) = sessions.get(&call.session) else {
-            let told = format!("session `{}` is not open", call.session);
-            return refused(RpcError::INVALID_PARAMS, told);
+            let message = format!("session `{}` is not open", call.session);
+            return refused(RpcError::INVALID_PARAMS, message);
         };
         let answers = session.play(id, call);
         self.flooded.set(session.is_flooded());

@@ -14,11 +14,11 @@ pub(super) fn of_frame(fault: &FrameError, during: &str) -> Fault {
 }
 
 pub(super) fn of_message(fault: &MessageError) -> Fault {
-    Fault::Garbage { told: fault.to_string() }
+    Fault::Garbage { message: fault.to_string() }
 }
 
 /// An exit status in words.
-pub(super) fn told(status: ExitStatus) -> String {
+pub(super) fn describe(status: ExitStatus) -> String {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;

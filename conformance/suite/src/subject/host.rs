@@ -3,12 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use proofmark_fakes::host::{Answer as FakeAnswer, Host, Reply};
+use proofmark_fakes::host::{Host, Reply, Response};
 use proofmark_protocol::message::FakeCall;
 use proofmark_protocol::{Id, RpcError};
 use serde_json::{Value, json};
 
-use super::connection::Answer;
+use super::connection::RpcResult;
 use proofmark_judge::Ask;
 
 /// The most recorded calls of fakes that a session may make during one step.
@@ -53,25 +53,25 @@ impl SessionHost {
     }
 
     /// Plays one call of a fake. Returns the answers that are due now.
-    pub(super) fn play(&self, id: &Id, call: FakeCall) -> Vec<(Id, Answer)> {
+    pub(super) fn play(&self, id: &Id, call: FakeCall) -> Vec<(Id, RpcResult)> {
         let ticket = self.tickets.get();
         self.tickets.set(ticket + 1);
         let mut fakes = self.fakes.borrow_mut();
         let mut due = Vec::new();
         let (answer, recorded) = match fakes.call(ticket, &call.fake, &call.method, &call.args) {
-            Ok(FakeAnswer::Now { reply, recorded }) => {
+            Ok(Response::Now { reply, recorded }) => {
                 let reply = reply_json(reply);
                 due.push((id.clone(), Ok(reply.clone())));
                 (reply, recorded)
             }
-            Ok(FakeAnswer::Later { recorded }) => {
+            Ok(Response::Later { recorded }) => {
                 self.unanswered.borrow_mut().insert(ticket, id.clone());
                 (Value::Null, recorded)
             }
             Err(message) => {
                 let error = RpcError::new(RpcError::INVALID_PARAMS, message.clone());
                 due.push((id.clone(), Err(error)));
-                (json!({"told": message}), true)
+                (json!({"message": message}), true)
             }
         };
         for (ticket, reply) in fakes.released() {

@@ -26,7 +26,8 @@ pub struct StartError {
 
 impl StartError {
     fn of(command: &SubjectCommand, fault: io::Error) -> Self {
-        let advice = advice(command, &fault).map(|told| format!("; {told}")).unwrap_or_default();
+        let advice =
+            advice(command, &fault).map(|message| format!("; {message}")).unwrap_or_default();
         Self { shown: command.shown.clone(), fault, advice }
     }
 }
@@ -141,14 +142,14 @@ impl Process {
     /// Resolves when the process has ended; its children may live on.
     pub async fn ended(&mut self) -> String {
         match self.child.wait().await {
-            Ok(status) => super::fault::told(status),
+            Ok(status) => super::fault::describe(status),
             Err(fault) => format!("in a way that cannot be told ({fault})"),
         }
     }
 
     /// How it ended, if it has.
     pub fn has_ended(&mut self) -> Option<String> {
-        self.child.try_wait().ok().flatten().map(super::fault::told)
+        self.child.try_wait().ok().flatten().map(super::fault::describe)
     }
 
     fn signal(&self, signal: rustix::process::Signal) -> bool {

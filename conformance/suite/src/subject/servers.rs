@@ -100,7 +100,7 @@ pub async fn start_mcp(
     });
     let answer = server.request("initialize", "initialize", &hello, patience.start).await;
     let greeted = answer.and_then(|answer| {
-        let bad = |told: String| Fault::BadAnswer { to: "initialize".to_owned(), told };
+        let bad = |message: String| Fault::BadAnswer { to: "initialize".to_owned(), message };
         let result = answer.map_err(|error| bad(error.to_string()))?;
         match result["protocolVersion"].is_string() {
             true => Ok(()),
@@ -125,7 +125,7 @@ async fn start_or_fault(
     command: &SubjectCommand,
     patience: Patience,
 ) -> Result<Rc<Connection>, Fault> {
-    let bad = |told: String| Fault::BadAnswer { to: "open".to_owned(), told };
+    let bad = |message: String| Fault::BadAnswer { to: "open".to_owned(), message };
     match start_mcp(command, patience).await {
         Ok(Ok(server)) => Ok(server),
         Ok(Err((fault, _))) => Err(fault),

@@ -40,12 +40,12 @@ impl Streams {
         bytes: usize,
         abandoned: impl Fn(i64) -> bool,
     ) -> Result<(), Fault> {
-        let bad = |told: String| Fault::BadAnswer { to: "event".to_owned(), told };
+        let bad = |message: String| Fault::BadAnswer { to: "event".to_owned(), message };
         let event: Event =
             serde_json::from_value(params).map_err(|fault| bad(fault.to_string()))?;
         let Id::Number(call) = event.call else {
-            let told = format!("`call` is {:?}, but the harness's ids are integers", event.call);
-            return Err(bad(told));
+            let message = format!("`call` is {:?}, but the harness's ids are integers", event.call);
+            return Err(bad(message));
         };
         let Some(stream) = self.0.get_mut(&call) else {
             return match abandoned(call) {

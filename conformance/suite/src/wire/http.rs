@@ -41,7 +41,7 @@ pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Va
 pub async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), String> {
     let request = HttpRequest { method: "GET".to_owned(), ..HttpRequest::default() };
     match tokio::time::timeout(patience.call, send(server, request)).await {
-        Ok(answered) => answered.map(drop).map_err(|trouble| trouble.told()),
+        Ok(answered) => answered.map(drop).map_err(|trouble| trouble.message()),
         Err(_) => Err("nobody answers `GET /` in time".to_owned()),
     }
 }
@@ -127,11 +127,11 @@ async fn read(
         Trouble::Lost(format!("the answer's body does not end as it should: {fault}"))
     })?;
     let body = body_of(&body.to_bytes()).map_err(Trouble::Odd)?;
-    let mut told = json!({"ok": status.is_success(), "status": status.as_u16(), "body": body});
+    let mut response = json!({"ok": status.is_success(), "status": status.as_u16(), "body": body});
     if !tell.is_empty() {
-        told["headers"] = headers.into();
+        response["headers"] = headers.into();
     }
-    Ok(told)
+    Ok(response)
 }
 
 /// JSON where it is JSON, the text where it is not, and `null` for nothing.

@@ -64,8 +64,10 @@ impl Link {
         };
         match done {
             Ok(value) => Ok(Ok(value)),
-            Err(Trouble::Odd(told)) => Ok(Err(told)),
-            Err(Trouble::Lost(told)) => Err(Fault::BadAnswer { to: operation.to_owned(), told }),
+            Err(Trouble::Odd(message)) => Ok(Err(message)),
+            Err(Trouble::Lost(message)) => {
+                Err(Fault::BadAnswer { to: operation.to_owned(), message })
+            }
             Err(Trouble::Fault(fault)) => Err(match self {
                 Self::Mcp(server) => server.refine(fault).await,
                 Self::Http { .. } => fault,
@@ -107,9 +109,9 @@ async fn on_http(
         }
         "ws.open" => {
             let args: OpenSocket = read(args).map_err(odd)?;
-            let (socket, told) = socket::open(server, &args).await?;
+            let (socket, message) = socket::open(server, &args).await?;
             sockets.borrow_mut().insert(args.socket, Rc::new(Mutex::new(socket)));
-            Ok(told)
+            Ok(message)
         }
         "ws.until" => {
             let Until { socket, until, only } = read(args).map_err(odd)?;

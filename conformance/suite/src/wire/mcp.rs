@@ -24,7 +24,7 @@ pub async fn tool(
             "`{name}` answers with the JSON-RPC error `{error}`, where a tool answers with its envelope"
         ))
     })?;
-    envelope(&result).map_err(|told| Trouble::Odd(format!("the answer of `{name}`: {told}")))
+    envelope(&result).map_err(|message| Trouble::Odd(format!("the answer of `{name}`: {message}")))
 }
 
 /// Any request; both ways to answer it are told.
@@ -48,12 +48,12 @@ pub fn envelope(result: &Value) -> Result<Value, String> {
     let text = text.and_then(|item| item["text"].as_str());
     let parsed = text.map(serde_json::from_str::<Value>);
     match (result.get("structuredContent"), parsed) {
-        (Some(structured), Some(Ok(told))) if *structured != told => {
+        (Some(structured), Some(Ok(message))) if *structured != message => {
             Err("`structuredContent` and the text of `content` are not the same envelope"
                 .to_owned())
         }
         (Some(structured), _) => Ok(structured.clone()),
-        (None, Some(Ok(told))) => Ok(told),
+        (None, Some(Ok(message))) => Ok(message),
         (None, Some(Err(fault))) => Err(format!(
             "the text of its first text item is no JSON ({fault}); the envelope stands there, or in `structuredContent`"
         )),

@@ -31,9 +31,9 @@ pub enum Trouble {
 
 impl Trouble {
     /// In words.
-    pub fn told(&self) -> String {
+    pub fn message(&self) -> String {
         match self {
-            Self::Odd(told) | Self::Lost(told) => told.clone(),
+            Self::Odd(message) | Self::Lost(message) => message.clone(),
             Self::Fault(fault) => fault.to_string(),
         }
     }

@@ -28,7 +28,7 @@ static IDS: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) struct Names {
     /// The real workspace id of the case.
     case: String,
-    told: HashMap<String, String>,
+    names: HashMap<String, String>,
     real: HashMap<String, String>,
     counts: HashMap<&'static str, usize>,
 }
@@ -45,7 +45,7 @@ impl Names {
                 let id = found.as_str();
                 if !self.real.contains_key(id) {
                     self.real.insert(id.to_owned(), id.to_owned());
-                    self.told.insert(id.to_owned(), id.to_owned());
+                    self.names.insert(id.to_owned(), id.to_owned());
                 }
             }
         });
@@ -72,19 +72,19 @@ impl Names {
     pub(crate) fn hidden(&mut self, text: &str) -> String {
         let text =
             if self.case.is_empty() { text.to_owned() } else { text.replace(&self.case, CASE) };
-        IDS.replace_all(&text, |found: &regex::Captures<'_>| self.told_for(&found[0])).into_owned()
+        IDS.replace_all(&text, |found: &regex::Captures<'_>| self.name_for(&found[0])).into_owned()
     }
 
-    fn told_for(&mut self, id: &str) -> String {
-        if let Some(told) = self.told.get(id) {
-            return told.clone();
+    fn name_for(&mut self, id: &str) -> String {
+        if let Some(name) = self.names.get(id) {
+            return name.clone();
         }
         loop {
-            let told = self.next(id);
-            if !self.real.contains_key(&told) {
-                self.real.insert(told.clone(), id.to_owned());
-                self.told.insert(id.to_owned(), told.clone());
-                return told;
+            let name = self.next(id);
+            if !self.real.contains_key(&name) {
+                self.real.insert(name.clone(), id.to_owned());
+                self.names.insert(id.to_owned(), name.clone());
+                return name;
             }
         }
     }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     const REAL: &str = "6fa459ea-ee8a-4ca4-894e-db77e160355e";
-    const TOLD: &str = "00000000-0000-4000-8000-000000000001";
+    const NAME: &str = "00000000-0000-4000-8000-000000000001";
 
     #[test]
     fn an_id_is_told_by_its_place_and_found_again() {
@@ -147,9 +147,9 @@ mod tests {
         let mut answer =
             json!({"nodes": {REAL: {"ref": format!("artifact://{REAL}")}}, "w": "case-1"});
         names.hide(&mut answer);
-        let told = json!({"nodes": {TOLD: {"ref": format!("artifact://{TOLD}")}}, "w": "<case>"});
-        assert_eq!(answer, told);
-        let mut args = json!({"path": ["things", TOLD], "workspace": "<case>"});
+        let name = json!({"nodes": {NAME: {"ref": format!("artifact://{NAME}")}}, "w": "<case>"});
+        assert_eq!(answer, name);
+        let mut args = json!({"path": ["things", NAME], "workspace": "<case>"});
         names.show(&mut args);
         assert_eq!(args, json!({"path": ["things", REAL], "workspace": "case-1"}));
     }
@@ -157,13 +157,13 @@ mod tests {
     #[test]
     fn what_the_case_says_stands_for_itself() {
         let mut names = Names::new(String::new());
-        let mut args = json!({"tool": TOLD, "plan": "PLAN-001"});
+        let mut args = json!({"tool": NAME, "plan": "PLAN-001"});
         names.show(&mut args);
-        assert_eq!(args, json!({"tool": TOLD, "plan": "PLAN-001"}));
-        let mut answer = json!([REAL, TOLD, "PLAN-777", "PLAN-001"]);
+        assert_eq!(args, json!({"tool": NAME, "plan": "PLAN-001"}));
+        let mut answer = json!([REAL, NAME, "PLAN-777", "PLAN-001"]);
         names.hide(&mut answer);
         let second = "00000000-0000-4000-8000-000000000002";
-        assert_eq!(answer, json!([second, TOLD, "PLAN-002", "PLAN-001"]));
+        assert_eq!(answer, json!([second, NAME, "PLAN-002", "PLAN-001"]));
     }
 
     #[test]

@@ -64,8 +64,8 @@ impl Offer {
                 example(wire)
             ));
         };
-        let wrong = |told: String| {
-            format!("the wire `{wire}` in the answer to `open` is not as it should be: {told}")
+        let wrong = |message: String| {
+            format!("the wire `{wire}` in the answer to `open` is not as it should be: {message}")
         };
         match wire {
             Wire::Mcp => {
@@ -195,8 +195,8 @@ mod tests {
     #[case(json!({"wire": {"mcp": {"command": []}}}))]
     #[case(json!({"wire": {"mcp": {"command": ["a"], "cwd": "/"}}}))]
     fn what_names_no_server_is_told(#[case] answer: Value) {
-        let told = Offer::read(Wire::Mcp, &answer).err().unwrap_or_default();
-        assert!(told.contains("`mcp`"), "{told}");
+        let message = Offer::read(Wire::Mcp, &answer).err().unwrap_or_default();
+        assert!(message.contains("`mcp`"), "{message}");
     }
 
     #[test]

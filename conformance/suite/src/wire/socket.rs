@@ -66,19 +66,20 @@ impl Socket {
         sought: &Sought,
         only: Option<&Sought>,
     ) -> Result<Vec<Value>, Trouble> {
-        let mut told = Vec::new();
+        let mut taken = Vec::new();
         for _ in 0..MOST_MESSAGES {
             let message = self.next().await?;
             let last = sought.fits(&message);
             if last || only.is_none_or(|only| only.fits(&message)) {
-                told.push(message);
+                taken.push(message);
             }
             if last {
-                return Ok(told);
+                return Ok(taken);
             }
         }
-        let told = format!("{MOST_MESSAGES} messages came, and none is the one that is looked for");
-        Err(Trouble::Odd(told))
+        let message =
+            format!("{MOST_MESSAGES} messages came, and none is the one that is looked for");
+        Err(Trouble::Odd(message))
     }
 
     /// The next so many that fit `only`.
@@ -87,24 +88,24 @@ impl Socket {
         count: usize,
         only: Option<&Sought>,
     ) -> Result<Vec<Value>, Trouble> {
-        let mut told = Vec::new();
+        let mut taken = Vec::new();
         for _ in 0..MOST_MESSAGES {
-            if told.len() == count {
-                return Ok(told);
+            if taken.len() == count {
+                return Ok(taken);
             }
             let message = self.next().await?;
             if only.is_none_or(|only| only.fits(&message)) {
-                told.push(message);
+                taken.push(message);
             }
         }
-        let told =
+        let message =
             format!("{MOST_MESSAGES} messages came, and too few of those that are looked for");
-        Err(Trouble::Odd(told))
+        Err(Trouble::Odd(message))
     }
 
     async fn next(&mut self) -> Result<Value, Trouble> {
-        let odd = |told: String| Err(Trouble::Odd(told));
-        let lost = |told: String| Err(Trouble::Lost(told));
+        let odd = |message: String| Err(Trouble::Odd(message));
+        let lost = |message: String| Err(Trouble::Lost(message));
         loop {
             match self.0.next().await {
                 Some(Ok(Message::Text(text))) => {

@@ -10,7 +10,7 @@ use crate::load_feature::OUTLINE;
 #[test]
 fn an_outline_is_a_case_per_row() {
     let suite = load(with(FEATURE, OUTLINE));
-    let told: Vec<_> = suite
+    let found: Vec<_> = suite
         .cases
         .iter()
         .filter(|case| case.at.file == FEATURE)
@@ -19,7 +19,7 @@ fn an_outline_is_a_case_per_row() {
         })
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("demo/story/rows/1", "What was written is read (7)", json!({"n": 7}), json!(7), 13),
             ("demo/story/rows/2", "What was written is read (9)", json!({"n": 9}), json!(9), 14),

@@ -23,7 +23,7 @@ fn folder() -> TempDir {
     folder
 }
 
-fn told(folder: &TempDir) -> String {
+fn problems_of(folder: &TempDir) -> String {
     let files = SuiteFiles::in_folder(folder.path()).expect("the folder can be read");
     let found = proofmark_suite::load(&files, &Extensions::default()).err().unwrap_or_default();
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -37,7 +37,7 @@ fn told(folder: &TempDir) -> String {
 fn a_misnamed_file(#[case] path: &str, #[case] problem: &str) {
     let folder = folder();
     fs::write(folder.path().join(path), "x").expect("a file");
-    assert_eq!(told(&folder), format!("{path}:1: {problem}"));
+    assert_eq!(problems_of(&folder), format!("{path}:1: {problem}"));
 }
 
 #[rstest]
@@ -48,7 +48,7 @@ fn a_misnamed_file(#[case] path: &str, #[case] problem: &str) {
 fn what_may_stand_beside(#[case] path: &str) {
     let folder = folder();
     fs::write(folder.path().join(path), "x").expect("a file");
-    assert_eq!(told(&folder), "");
+    assert_eq!(problems_of(&folder), "");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_folder_with_the_name_of_a_file() {
     let folder = folder();
     fs::create_dir(folder.path().join("features/demo/dir.feature")).expect("a folder");
     let problem = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
-    assert_eq!(told(&folder), format!("features/demo/dir.feature:1: {problem}"));
+    assert_eq!(problems_of(&folder), format!("features/demo/dir.feature:1: {problem}"));
 }
 
 /// Each is one finding among others.
@@ -70,7 +70,7 @@ fn what_cannot_be_read_is_told_with_the_rest() {
     assert!(pipe.is_ok_and(|status| status.success()), "a pipe");
     fs::write(at("features/demo/sound.Feature"), "x").expect("a file");
     assert_eq!(
-        told(&folder),
+        problems_of(&folder),
         "features/demo/latin.feature:2: it is not UTF-8; save it as UTF-8\n\
          features/demo/link.feature:1: it is a link that leads nowhere; mend or drop it\n\
          features/demo/pipe.feature:1: it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place\n\
@@ -86,7 +86,7 @@ fn links_that_lead_back_are_not_followed() {
     for number in 0..30 {
         symlink(Path::new(".."), features.join(format!("demo/back{number}"))).expect("a link");
     }
-    let found = told(&folder);
+    let found = problems_of(&folder);
     assert_eq!(found.lines().count(), 30, "{found}");
     let first = "features/demo/back0:1: it leads to `features`, which is read already; drop the link, or make a folder of it";
     assert_eq!(found.lines().next(), Some(first));
@@ -99,5 +99,5 @@ fn a_link_to_a_folder_elsewhere_is_followed() {
     fs::remove_dir_all(folder.path().join("features/demo")).expect("it was there");
     symlink(other.path().join("features/demo"), folder.path().join("features/demo"))
         .expect("a link");
-    assert_eq!(told(&folder), "");
+    assert_eq!(problems_of(&folder), "");
 }

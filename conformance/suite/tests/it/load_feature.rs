@@ -198,8 +198,8 @@ fn no_gherkin(
     #[case] written: &str,
     #[case] fix: &str,
 ) {
-    let told = problems(changed(FEATURE, old, new));
-    let first = told.lines().next().unwrap_or_default();
+    let found = problems(changed(FEATURE, old, new));
+    let first = found.lines().next().unwrap_or_default();
     assert_eq!(first, format!("{FEATURE}:{line}: `{written}` is not Gherkin here; {fix}"));
 }
 
@@ -354,9 +354,9 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
     let found = proofmark_suite::load(&files, &proofmark_suite::Extensions::default())
         .expect_err("it is broken");
-    let told: Vec<&str> = found.iter().map(|problem| problem.message.as_str()).collect();
+    let messages: Vec<&str> = found.iter().map(|problem| problem.message.as_str()).collect();
     assert_eq!(
-        told,
+        messages,
         ["case `story/rows`: `DEMO-009` is not in the ledger of demo (did you mean `DEMO-001`?)"]
     );
     assert!((3..=14).contains(&found[0].place().line), "{found:?}");
@@ -389,11 +389,15 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     "  Szenariogrundriss:",
     "4: this `Szenariogrundriss:` has no examples, so its <columns> would stay as they are; write `Beispiele:` with a table under it, or call it `Szenario:`"
 )]
-fn advice_is_in_the_language_of_the_file(#[case] old: &str, #[case] new: &str, #[case] told: &str) {
+fn advice_is_in_the_language_of_the_file(
+    #[case] old: &str,
+    #[case] new: &str,
+    #[case] first: &str,
+) {
     let text = "# language: de\nFunktionalität: Lesen\n  @id:story/lesen @shows:DEMO-001\n  Szenario: Es wird gelesen\n    Wenn \"demo.read\" is called\n    Dann it returns null\n";
     assert_eq!(text.matches(old).count(), 1);
     let found = problems(with(FEATURE, &text.replace(old, new)));
-    assert_eq!(found.lines().next(), Some(format!("{FEATURE}:{told}").as_str()));
+    assert_eq!(found.lines().next(), Some(format!("{FEATURE}:{first}").as_str()));
 }
 
 #[test]

@@ -330,9 +330,9 @@ fn a_broken_step(#[case] step: &str, #[case] line: usize, #[case] problem: &str)
 #[test]
 fn a_bad_clock() {
     let clock = r#""given": {"clock": {"start": "noon", "stepMs": 1}}"#;
-    let told = problems(changed(FIXTURE, GIVEN, clock));
-    assert!(told.starts_with(&format!("{FIXTURE}:5: case `read/back`: ")), "{told}");
-    assert!(told.contains("`clock.start` is not a time: "), "{told}");
+    let found = problems(changed(FIXTURE, GIVEN, clock));
+    assert!(found.starts_with(&format!("{FIXTURE}:5: case `read/back`: ")), "{found}");
+    assert!(found.contains("`clock.start` is not a time: "), "{found}");
 }
 
 #[test]

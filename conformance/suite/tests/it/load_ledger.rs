@@ -277,10 +277,10 @@ fn the_digest_tells_suites_apart() {
 #[test]
 fn a_case_of_something_optional_needs_its_hook() {
     let files = changed(LEDGER, "source = ", "applies-with = \"demo.lock\"\nsource = ");
-    let told = problems(files);
+    let found = problems(files);
     let problem = "`DEMO-001` applies with the hook `demo.lock`, which the case does not need; name it in `needs`";
     assert!(
-        told.lines().count() == 2 && told.lines().all(|line| line.ends_with(problem)),
-        "{told}"
+        found.lines().count() == 2 && found.lines().all(|line| line.ends_with(problem)),
+        "{found}"
     );
 }

@@ -10,7 +10,7 @@ const DOC: &str = "\n      \"\"\"\n      {}\n      \"\"\"\n";
 
 /// The sound narrative with these lines in place of its last.
 #[track_caller]
-fn told(lines: &str, problem: &str) {
+fn reports(lines: &str, problem: &str) {
     assert_eq!(problems(changed(FEATURE, THEN, lines)), format!("{FEATURE}:{problem}"));
 }
 
@@ -25,7 +25,7 @@ const TWO_OUTCOMES: &str =
     "10: what the call streams is said already, at line 6; write all its items in one step"
 )]
 fn one_call_has_one_outcome(#[case] lines: &str, #[case] problem: &str) {
-    told(lines, problem);
+    reports(lines, problem);
 }
 
 #[test]
@@ -47,19 +47,19 @@ fn outcome_stream_and_asks_are_said_together() {
 #[case::a_failure("Then it fails with EIO", "`Then it fails with EIO and:`")]
 fn a_doc_string_that_nobody_reads(#[case] step: &str, #[case] right: &str) {
     let problem = format!("6: this step takes no doc string; the one that does is {right}");
-    told(&format!("    {step}{DOC}"), &problem);
+    reports(&format!("    {step}{DOC}"), &problem);
 }
 
 #[test]
 fn a_doc_string_under_a_step_of_which_no_form_takes_one() {
     let problem = "6: this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)";
-    told(&format!("    Given the folder \"q\" exists{DOC}    Then it returns null\n"), problem);
+    reports(&format!("    Given the folder \"q\" exists{DOC}    Then it returns null\n"), problem);
 }
 
 #[test]
 fn a_table_that_nobody_reads() {
     let problem = "6: this step takes no table; drop it, or write a step that takes one, such as `these calls are made together:`";
-    told("    Then it returns 1\n      | a |\n", problem);
+    reports("    Then it returns 1\n      | a |\n", problem);
 }
 
 const HOLDS: &str = "Given the file \"a\" holds:\n\"\"\"\nx\n\"\"\"\n";
@@ -93,12 +93,12 @@ fn a_world_is_given_once(#[case] lines: &str, #[case] problem: &str) {
 
 #[test]
 fn a_file_is_no_folder() {
-    let told = "case `read/back`: `a` is given as a file, and yet `a/b` makes it a folder; give one of them another name";
+    let found = "case `read/back`: `a` is given as a file, and yet `a/b` makes it a folder; give one of them another name";
     let files = r#"{"files": {"a": {"text": ""}, "a/b": {"text": ""}}}"#;
     let given = changed(FIXTURE, "\"given\": {}", &format!("\"given\": {files}"));
-    assert_eq!(problems(given), format!("{FIXTURE}:5: {told}"));
+    assert_eq!(problems(given), format!("{FIXTURE}:5: {found}"));
     let step = changed(FIXTURE, "\"steps\": [", &format!("\"steps\": [ {files},"));
-    assert_eq!(problems(step), format!("{FIXTURE}:5: {told}"));
+    assert_eq!(problems(step), format!("{FIXTURE}:5: {found}"));
     let of_folder = files.replacen("\"text\": \"\"", "\"folder\": true", 1);
     load(changed(FIXTURE, "\"given\": {}", &format!("\"given\": {of_folder}")));
 }
@@ -106,7 +106,7 @@ fn a_file_is_no_folder() {
 #[test]
 fn a_process_that_nobody_called_in_is_not_killed() {
     let problem = "6: no step before calls anything in process `bb`; there are `a`";
-    told(
+    reports(
         &format!("    When process \"bb\" is killed\n    When \"demo.read\" is called\n{THEN}"),
         problem,
     );
@@ -144,10 +144,10 @@ fn a_tag_counts_once(#[case] old: &str, #[case] new: &str, #[case] problem: &str
 #[case::with_company(r#"{"$ref":"a","b":1}"#)]
 fn a_reference_that_is_none(#[case] written: &str) {
     let args = format!("\"args\": {{\"x\": [{written}]}}");
-    let told = problems(changed(FIXTURE, "\"args\": {}", &args));
+    let found = problems(changed(FIXTURE, "\"args\": {}", &args));
     let shown = written.replace(": ", ":");
     assert_eq!(
-        told,
+        found,
         format!(
             "{FIXTURE}:5: case `read/back`: `$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {shown}; a real value of that form stands in `$literal`"
         )
@@ -191,23 +191,23 @@ const BLESS: &str = "write `\"returns\": {\"$bless\": true}`";
     &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
 )]
 fn a_golden_waits_in_one_form(#[case] expected: &str, #[case] problem: &str) {
-    let told = problems(changed(FIXTURE, RETURNS, expected));
-    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: {problem}"));
+    let found = problems(changed(FIXTURE, RETURNS, expected));
+    assert_eq!(found, format!("{FIXTURE}:12: case `read/back`: {problem}"));
 }
 
 #[test]
 fn a_fixture_is_made_of_objects() {
-    let told = problems(with(FIXTURE, "[]"));
+    let found = problems(with(FIXTURE, "[]"));
     let problem =
         "a fixture must be a JSON object with the members `contract`, `topic` and `cases`";
-    assert_eq!(told, format!("{FIXTURE}:1: {problem}"));
+    assert_eq!(found, format!("{FIXTURE}:1: {problem}"));
     let step = r#"{ "call": "demo.read", "args": {}, "returns": null }"#;
-    let told = problems(changed(FIXTURE, step, "[]"));
-    assert_eq!(told, format!("{FIXTURE}:12: case `read/back`: a step must be an object, not []"));
+    let found = problems(changed(FIXTURE, step, "[]"));
+    assert_eq!(found, format!("{FIXTURE}:12: case `read/back`: a step must be an object, not []"));
 }
 
 #[test]
 fn a_narrative_waits_for_no_golden() {
     let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
-    told("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
+    reports("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
 }

@@ -26,8 +26,8 @@ fn a_schema_names_what_a_reader_knows(
     #[case] new: &str,
     #[case] elsewhere: &[&str],
 ) {
-    let told = problems(changed(file, old, new));
-    let (_, listed) = told.split_once(", expected one of ").expect("the reader lists its members");
+    let found = problems(changed(file, old, new));
+    let (_, listed) = found.split_once(", expected one of ").expect("the reader lists its members");
     let known: BTreeSet<&str> = listed.split('`').skip(1).step_by(2).collect();
     let schema: Value = serde_json::from_str(schema).expect("a schema is JSON");
     let properties = schema.pointer(&format!("{at}/properties")).and_then(Value::as_object);

@@ -24,7 +24,7 @@ fn said(text: &str) -> Value {
 #[case::another_text(TALKING, json!([said("H"), said("allo"), { "type": "end" }]), Some("item 1 of the stream, $.value"))]
 #[case::texts_with_more_are_items(TALKING, json!([{ "type": "text", "value": "Hello", "n": 1 }, { "type": "end" }]), Some("item 1 of the stream, $.n"))]
 #[case::hidden(HIDING, json!([said("s3c"), 1, said("ret")]), None)]
-#[case::told(HIDING, json!([{ "deep": ["a s3cret!"] }]), Some("item 1 of the stream, $.deep[0]"))]
+#[case::found(HIDING, json!([{ "deep": ["a s3cret!"] }]), Some("item 1 of the stream, $.deep[0]"))]
 #[case::told_by_a_key(HIDING, json!([{ "s3cret": 1 }]), Some("item 1 of the stream, $.s3cret"))]
 #[case::told_in_two_pieces(HIDING, json!([said("a s3c"), said("ret")]), Some("item 1 of the stream, $.value"))]
 #[case::one_of_two_orders(EITHER, json!([2, 1]), None)]

@@ -11,7 +11,7 @@ mod token;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use proofmark_fakes::host::{Answer, Fake, FakeKind, Released};
+use proofmark_fakes::host::{Fake, FakeKind, Released, Response};
 use proofmark_fakes::script::{argument, arguments};
 use sage_errors::{Detail, SageError};
 use sage_tools::Graph;
@@ -131,7 +131,7 @@ impl Fake for MemoryGraph {
         method: &str,
         args: &Value,
         _released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         if method != "query" {
             return Err(format!("the fake `graph` has no method `{method}`; it has `query`"));
         }
@@ -150,7 +150,7 @@ impl Fake for MemoryGraph {
             Some(_) => Some(argument("graph.query", args, "commit")?),
         };
         let rows = self.query(query, params, commit);
-        Ok(Answer::recorded(rows.map(Value::Array).map_err(|error| error.to_json())))
+        Ok(Response::recorded(rows.map(Value::Array).map_err(|error| error.to_json())))
     }
 }
 

@@ -204,8 +204,8 @@ impl Parser<'_> {
                 Ok(By::Property(property))
             }
             (None, property) => {
-                let told = written(property.as_ref(), nodes);
-                Err(refused(format!("ORDER BY `{told}` needs it among what is returned")))
+                let property = written(property.as_ref(), nodes);
+                Err(refused(format!("ORDER BY `{property}` needs it among what is returned")))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark_fakes::host::{Answer, Fake, Released};
+use proofmark_fakes::host::{Fake, Released, Response};
 use proofmark_fakes::script::{argument, arguments, array, object, string};
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ impl WireLlm {
         Ok(Self { providers, streams: BTreeMap::new() })
     }
 
-    fn chat(&mut self, args: &Value) -> Result<Answer, String> {
+    fn chat(&mut self, args: &Value) -> Result<Response, String> {
         let args = arguments("llm.chat", args, &["provider", "options"])?;
         let name = argument("llm.chat", args, "provider")?;
         let Some(options) = args.get("options").filter(|options| options.is_object()) else {
@@ -60,18 +60,18 @@ impl WireLlm {
             .turn(options)
             .map_err(|problem| format!("the provider `{name}` has no answer: {problem}"))?;
         Ok(match turn {
-            Turn::Text(text) => Answer::recorded(Ok(json!({"text": text}))),
-            Turn::Error(error) => Answer::recorded(Err(error.to_json())),
-            Turn::Stall => Answer::Later { recorded: true },
+            Turn::Text(text) => Response::recorded(Ok(json!({"text": text}))),
+            Turn::Error(error) => Response::recorded(Err(error.to_json())),
+            Turn::Stall => Response::Later { recorded: true },
             Turn::Stream(playback) => {
                 let id = (self.streams.len() + 1).to_string();
                 self.streams.insert(id.clone(), Stream::Ready(playback));
-                Answer::recorded(Ok(json!({"stream": id})))
+                Response::recorded(Ok(json!({"stream": id})))
             }
         })
     }
 
-    fn next(&mut self, ticket: u64, args: &Value) -> Result<Answer, String> {
+    fn next(&mut self, ticket: u64, args: &Value) -> Result<Response, String> {
         let (id, stream) = self.stream("llm.next", args)?;
         let (reply, after) = match stream {
             Stream::Stalled { .. } => {
@@ -89,18 +89,18 @@ impl WireLlm {
                 None => (Ok(json!({"done": true})), Some(Stream::Over)),
                 Some(Item::Stall) => {
                     *stream = Stream::Stalled { ticket };
-                    return Ok(Answer::Later { recorded: false });
+                    return Ok(Response::Later { recorded: false });
                 }
             },
         };
         if let Some(after) = after {
             *stream = after;
         }
-        Ok(Answer::Now { reply, recorded: false })
+        Ok(Response::Now { reply, recorded: false })
     }
 
     /// Recorded only if there was something left to stop.
-    fn stop(&mut self, args: &Value, released: &mut Released) -> Result<Answer, String> {
+    fn stop(&mut self, args: &Value, released: &mut Released) -> Result<Response, String> {
         let (_, stream) = self.stream("llm.stop", args)?;
         let (after, recorded) = match stream {
             Stream::Ready(playback) => (Stream::Stopped, !playback.is_complete()),
@@ -112,7 +112,7 @@ impl WireLlm {
             Stream::Over => (Stream::Over, false),
         };
         *stream = after;
-        Ok(Answer::Now { reply: Ok(Value::Null), recorded })
+        Ok(Response::Now { reply: Ok(Value::Null), recorded })
     }
 
     fn provider(&mut self, name: &str) -> Result<&mut Provider, String> {
@@ -140,12 +140,12 @@ impl Fake for WireLlm {
         method: &str,
         args: &Value,
         released: &mut Released,
-    ) -> Result<Answer, String> {
+    ) -> Result<Response, String> {
         match method {
             "models" => {
                 let args = arguments("llm.models", args, &["provider"])?;
                 let provider = self.provider(argument("llm.models", args, "provider")?)?;
-                Ok(Answer::recorded(Ok(provider.models.clone())))
+                Ok(Response::recorded(Ok(provider.models.clone())))
             }
             "chat" => self.chat(args),
             "next" => self.next(ticket, args),

@@ -94,7 +94,7 @@ pub(super) fn merge(draft: &mut Draft, call: &Call) -> Outcome {
             draft.remove::<Base>(&pair, &id);
             merged += 1;
         } else {
-            conflicts.push(told(draft, &from, &into, &id, &base, theirs, ours));
+            conflicts.push(conflict(draft, &from, &into, &id, &base, theirs, ours));
         }
     }
     let missing = draft.rows::<Edge>(&from).map(|(name, _)| name);
@@ -114,7 +114,7 @@ fn content(node: &Option<Node>) -> Option<Content> {
 }
 
 /// The conflict of this node, which is made unless it is there.
-fn told(
+fn conflict(
     draft: &mut Draft,
     from: &Scope,
     into: &Scope,
@@ -125,7 +125,7 @@ fn told(
 ) -> Value {
     let revision = |node: &Option<Node>| node.as_ref().map_or(0, |node| node.revision);
     let base_revision = base.revision_in(&from.1);
-    let told = json!([
+    let identity = json!([
         from.0,
         from.1,
         into.1,
@@ -136,7 +136,7 @@ fn told(
         revision(&theirs),
         revision(&ours),
     ]);
-    let id = ConflictId::of(&Sha256::digest(told.to_string()));
+    let id = ConflictId::of(&Sha256::digest(identity.to_string()));
     if let Some(conflict) = draft.get::<Conflict>(&from.0, &id) {
         return conflict.view(&id);
     }

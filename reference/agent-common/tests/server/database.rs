@@ -104,8 +104,8 @@ fn a_record_that_cannot_be_read_is_told() {
         drop(Server::with_database(&path, clock()).unwrap());
         write(&path, table, key, value);
         let refused = Server::with_database(&path, clock()).err().unwrap();
-        let told = matches!(&refused, OpenError::Record { table: t, key: k, .. } if *t == table && k == key);
-        assert!(told, "{refused}");
+        let named = matches!(&refused, OpenError::Record { table: t, key: k, .. } if *t == table && k == key);
+        assert!(named, "{refused}");
     }
 }
 

@@ -8,10 +8,10 @@ use crate::lab::{Lab, all};
 /// Each word is a call: `a:x=T` makes or patches a node of a branch, `+a` and `+a<b` make a branch, `a:x>y` makes an
 /// edge, `a->b` merges. What merges told is given back.
 fn play(lab: &Lab, script: &str) -> Vec<Value> {
-    let mut told = Vec::new();
+    let mut merges = Vec::new();
     for word in script.split_whitespace() {
         if let Some((from, into)) = word.split_once("->") {
-            told.push(lab.w("graph_merge", json!({"from": from, "into": into})));
+            merges.push(lab.w("graph_merge", json!({"from": from, "into": into})));
         } else if let Some(branch) = word.strip_prefix('+') {
             let (branch, from) = branch.split_once('<').unwrap_or((branch, "main"));
             lab.w("graph_branch_create", json!({"branch": branch, "from": from}));
@@ -29,7 +29,7 @@ fn play(lab: &Lab, script: &str) -> Vec<Value> {
             lab.w(if there { "graph_node_patch" } else { "graph_node_create" }, arguments);
         }
     }
-    told
+    merges
 }
 
 /// The nodes of a branch as `id=type@revision`.
@@ -140,15 +140,15 @@ fn a_branch_is_a_copy_and_goes_its_own_way() {
 #[case("main:x=T +a a:x=U +b<a b:x=V b->main", 1, "x=V@2")]
 fn a_merge(#[case] script: &str, #[case] merged: u64, #[case] after: &str) {
     let lab = Lab::new();
-    let told = play(&lab, script);
-    assert_eq!(told.last().unwrap(), &json!({"merged": merged, "conflicts": []}));
+    let merges = play(&lab, script);
+    assert_eq!(merges.last().unwrap(), &json!({"merged": merged, "conflicts": []}));
     assert_eq!(nodes(&lab, "main"), after);
 }
 
 #[test]
 fn a_conflict_is_told_whole_and_the_same_each_time() {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U a:y=T main:x=V a->main a->main");
+    let merges = play(&lab, "main:x=T +a a:x=U a:y=T main:x=V a->main a->main");
     // The first 32 digits of the SHA-256 of ["w","a","main","graph","node","x",1,2,2], by another program.
     let id = "CONFLICT-43e9ab34ce378d057ecc881664bc7b13";
     let side = |kind: &str| json!({"type": kind, "props": {}});
@@ -156,8 +156,8 @@ fn a_conflict_is_told_whole_and_the_same_each_time() {
         "id": id, "kind": "node", "key": "x", "from": "a", "into": "main", "status": "open",
         "base": side("T"), "ours": side("V"), "theirs": side("U"), "revision": 0,
     });
-    assert_eq!(told[0], json!({"merged": 1, "conflicts": [conflict]}));
-    assert_eq!(told[1], json!({"merged": 0, "conflicts": [conflict]}));
+    assert_eq!(merges[0], json!({"merged": 1, "conflicts": [conflict]}));
+    assert_eq!(merges[1], json!({"merged": 0, "conflicts": [conflict]}));
     assert_eq!(lab.w("graph_conflict_get", json!({"conflict": id})), json!({"conflict": conflict}));
     assert_eq!(lab.w("graph_conflict_list", json!({}))["total"], 1);
     assert_eq!(nodes(&lab, "main"), "x=V@2 y=T@1");
@@ -173,10 +173,10 @@ fn a_node_that_both_made_differently_has_no_base() {
         "graph_node_create",
         json!({"node": node, "type": "T", "branch": "a", "props": {"k": ""}}),
     );
-    let told = play(&lab, "a->main");
+    let merges = play(&lab, "a->main");
     // Of ["w","a","main","graph","node","ä \" x",0,1,1].
-    assert_eq!(told[0]["conflicts"][0]["id"], "CONFLICT-282cb5e3af7b6fb8e8a8a3612c7a44c8");
-    assert_eq!(told[0]["conflicts"][0]["base"], Value::Null);
+    assert_eq!(merges[0]["conflicts"][0]["id"], "CONFLICT-282cb5e3af7b6fb8e8a8a3612c7a44c8");
+    assert_eq!(merges[0]["conflicts"][0]["base"], Value::Null);
 }
 
 #[rstest]
@@ -184,8 +184,8 @@ fn a_node_that_both_made_differently_has_no_base() {
 #[case("theirs", "x=U@3", "x=U@3")]
 fn resolved(#[case] take: &str, #[case] after: &str, #[case] after_another_merge: &str) {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
-    let id = told[0]["conflicts"][0]["id"].clone();
+    let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
+    let id = merges[0]["conflicts"][0]["id"].clone();
     let resolve = |take: &str, expected: u64| json!({"conflict": id, "take": take, "expected_revision": expected});
     let refused = lab.no("REVISION_MISMATCH", "graph_conflict_resolve", resolve(take, 1));
     assert_eq!(refused["suggestions"].as_array().unwrap().len(), 2);
@@ -212,8 +212,8 @@ fn resolved(#[case] take: &str, #[case] after: &str, #[case] after_another_merge
 #[test]
 fn theirs_is_what_from_had_at_the_merge() {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U main:x=V a->main a:x=W");
-    let id = &told[0]["conflicts"][0]["id"];
+    let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main a:x=W");
+    let id = &merges[0]["conflicts"][0]["id"];
     lab.w("graph_conflict_resolve", json!({"conflict": id, "take": "theirs"}));
     assert_eq!(nodes(&lab, "main"), "x=U@3");
     assert_eq!(play(&lab, "a->main")[0], json!({"merged": 1, "conflicts": []}));
@@ -221,8 +221,8 @@ fn theirs_is_what_from_had_at_the_merge() {
 }
 
 /// Resolves the conflict that the last merge told.
-fn resolve(lab: &Lab, told: &[Value], take: &str) {
-    let id = &told.last().unwrap()["conflicts"][0]["id"];
+fn resolve(lab: &Lab, merges: &[Value], take: &str) {
+    let id = &merges.last().unwrap()["conflicts"][0]["id"];
     lab.w("graph_conflict_resolve", json!({"conflict": id, "take": take}));
 }
 
@@ -241,25 +241,25 @@ fn an_old_conflict_does_not_undo_what_a_later_merge_settled() {
 #[test]
 fn theirs_is_not_written_where_it_stands_already() {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U main:x=V a->main main:x=U");
-    resolve(&lab, &told, "theirs");
+    let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main main:x=U");
+    resolve(&lab, &merges, "theirs");
     assert_eq!(nodes(&lab, "main"), "x=U@3");
 }
 
 #[test]
 fn a_branch_of_a_branch_parted_from_main_where_its_parent_did() {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U +b<a b:x=V main:x=W b->main");
+    let merges = play(&lab, "main:x=T +a a:x=U +b<a b:x=V main:x=W b->main");
     // Of ["w","b","main","graph","node","x",1,3,2].
-    assert_eq!(told[0]["conflicts"][0]["id"], "CONFLICT-4613fea81f72322378a06b4c434afd65");
-    assert_eq!(told[0]["conflicts"][0]["base"]["type"], "T");
+    assert_eq!(merges[0]["conflicts"][0]["id"], "CONFLICT-4613fea81f72322378a06b4c434afd65");
+    assert_eq!(merges[0]["conflicts"][0]["base"]["type"], "T");
 }
 
 #[test]
 fn what_was_resolved_is_merged_back() {
     let lab = Lab::new();
-    let told = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
-    resolve(&lab, &told, "ours");
+    let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
+    resolve(&lab, &merges, "ours");
     assert_eq!(play(&lab, "main->a")[0], json!({"merged": 1, "conflicts": []}));
     assert_eq!(nodes(&lab, "a"), "x=V@3");
 }

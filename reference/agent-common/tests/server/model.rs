@@ -109,11 +109,11 @@ impl Model {
             } else {
                 let (theirs, ours) = (theirs.unwrap(), ours.unwrap());
                 let base_revision = was.revisions.get(from).copied().unwrap_or(0);
-                let told = format!(
+                let answer = format!(
                     r#"["w","{from}","{into}","graph","node","{node}",{base_revision},{},{}]"#,
                     theirs.1, ours.1
                 );
-                let id = format!("CONFLICT-{}", &hex::encode(Sha256::digest(told))[..32]);
+                let id = format!("CONFLICT-{}", &hex::encode(Sha256::digest(answer))[..32]);
                 let clash = Clash { from, into, node, base_revision, theirs, open: true };
                 self.clashes.entry(id.clone()).or_insert(clash);
                 ids.push(id);
@@ -184,17 +184,17 @@ proptest! {
                 {
                     let (merged, conflicts) = model.merge(from, into);
                     let merge = json!({"from": from, "into": into});
-                    let told = lab.w("graph_merge", merge.clone());
-                    let ids: Vec<_> = told["conflicts"].as_array().unwrap().iter().map(|c| c["id"].clone()).collect();
-                    prop_assert_eq!(&told["merged"], merged);
+                    let answer = lab.w("graph_merge", merge.clone());
+                    let ids: Vec<_> = answer["conflicts"].as_array().unwrap().iter().map(|c| c["id"].clone()).collect();
+                    prop_assert_eq!(&answer["merged"], merged);
                     prop_assert_eq!(ids, conflicts);
-                    for conflict in told["conflicts"].as_array().unwrap() {
+                    for conflict in answer["conflicts"].as_array().unwrap() {
                         prop_assert_eq!(&conflict["status"], "open");
                     }
                     let state = seen(&lab, into);
                     let again = lab.w("graph_merge", merge);
                     prop_assert_eq!(&again["merged"], 0);
-                    prop_assert_eq!(&again["conflicts"], &told["conflicts"]);
+                    prop_assert_eq!(&again["conflicts"], &answer["conflicts"]);
                     prop_assert_eq!(seen(&lab, into), state);
                 }
                 Act::Resolve { which, take } => {

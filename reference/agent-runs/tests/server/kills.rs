@@ -66,7 +66,7 @@ async fn nothing_that_was_told_is_lost_by_a_kill() {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut random = ChaCha8Rng::seed_from_u64(11);
     let (mut run, mut node) = (String::new(), String::new());
-    let mut told: Vec<Value> = Vec::new();
+    let mut published: Vec<Value> = Vec::new();
     for kill in 0..kills {
         let server = Server::start(folder.path());
         if kill % KILLS_OF_A_RUN == 0 {
@@ -78,21 +78,21 @@ async fn nothing_that_was_told_is_lost_by_a_kill() {
                     .await
                     .unwrap(),
             );
-            told.clear();
+            published.clear();
         }
         let events = server
             .ask(&client, "GET", &format!("/api/runs/{run}/events"), Value::Null)
             .await
             .unwrap();
         assert!(
-            events.as_array().unwrap().starts_with(&told),
+            events.as_array().unwrap().starts_with(&published),
             "kill {kill}: what was told is served again"
         );
         let state =
             server.ask(&client, "GET", &format!("/api/runs/{run}"), Value::Null).await.unwrap();
         assert_eq!(state["contractVersion"], "1");
         let heard = work_until_killed(server, &client, &run, &node, random.next_u32() % 12).await;
-        told = check_log(folder.path(), &run, &heard);
+        published = check_log(folder.path(), &run, &heard);
     }
 }
 
@@ -105,7 +105,7 @@ async fn work_until_killed(
     node: &str,
     answers: u32,
 ) -> (Vec<Value>, Vec<Value>) {
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let (tell, mut published) = tokio::sync::mpsc::unbounded_channel();
     let url = format!("ws://{}/ws?runId={run}", server.address);
     let (mut socket, _) = in_time(connect_async(url)).await.unwrap();
     let listener = async {
@@ -134,7 +134,7 @@ async fn work_until_killed(
     let speakers = futures::future::join_all((0..SPEAKERS).map(speak));
     let killer = async {
         for _ in 0..answers {
-            told.recv().await;
+            published.recv().await;
         }
         server.kill();
     };

@@ -33,11 +33,11 @@ async fn requests_at_the_same_time_are_all_in_the_log_once() {
     }))
     .await;
     let events = lab.events(&run).await;
-    let mut told: Vec<&str> =
+    let mut listed: Vec<&str> =
         events[1..].iter().map(|event| event["nodeId"].as_str().unwrap()).collect();
     let mut made: Vec<&str> = made.iter().map(String::as_str).collect();
-    told.sort_unstable();
+    listed.sort_unstable();
     made.sort_unstable();
-    assert_eq!(told, made);
+    assert_eq!(listed, made);
     lab.check_fold(&run).await;
 }

@@ -25,7 +25,7 @@ async fn asked(first: &Value, second: &Value, settings: Settings) -> usize {
     for options in [first, second] {
         all(llm.create_chat_stream(parsed(options), settings.clone()).unwrap()).await;
     }
-    provider.told().len()
+    provider.calls().len()
 }
 
 fn question() -> Value {
@@ -95,10 +95,10 @@ async fn a_hit_tells_the_same_items_and_runs_nothing() {
     let llm = llm(&provider);
     let settings = Settings { cache: true, ..with_tools(&provider) };
     let first = all(llm.create_chat_stream(options(), settings.clone()).unwrap()).await;
-    let log = provider.told();
+    let log = provider.calls();
     assert_eq!(log.len(), 3);
     assert_eq!(all(llm.create_chat_stream(options(), settings).unwrap()).await, first);
-    assert_eq!(provider.told(), log);
+    assert_eq!(provider.calls(), log);
 }
 
 #[tokio::test]
@@ -117,14 +117,14 @@ async fn another_provider_is_another_cache() {
     let one = Scripted::named("one", [events(&[text("1"), end()])]);
     let two = Scripted::named("two", [events(&[text("2"), end()])]);
     let llm = Llm::new();
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for provider in [&one, &two, &one, &two] {
         llm.set_provider(Arc::new(provider.clone()));
         let (items, _) = all(llm.create_chat_stream(options(), cached()).unwrap()).await;
-        told.push(items[0]["value"].clone());
+        seen.push(items[0]["value"].clone());
     }
-    assert_eq!(told, ["1", "2", "1", "2"]);
-    assert_eq!((one.told().len(), two.told().len()), (1, 1));
+    assert_eq!(seen, ["1", "2", "1", "2"]);
+    assert_eq!((one.calls().len(), two.calls().len()), (1, 1));
 }
 
 #[rstest]
@@ -169,7 +169,7 @@ async fn the_oldest_answers_make_room() {
     let ask = async |number: usize| {
         let options = ChatOptions::question("m", number.to_string());
         all(llm.create_chat_stream(options, cached()).unwrap()).await;
-        provider.told().len()
+        provider.calls().len()
     };
     for number in 0..MANY {
         assert_eq!(ask(number).await, number + 1);
@@ -194,7 +194,7 @@ async fn an_answer_that_is_too_large_is_not_kept(
     let llm = llm(&provider);
     for asked in [1, 2] {
         all(llm.create_chat_stream(options.clone(), cached()).unwrap()).await;
-        assert_eq!(provider.told().len(), asked);
+        assert_eq!(provider.calls().len(), asked);
     }
 }
 
@@ -209,9 +209,9 @@ async fn large_answers_make_room_for_each_other(#[case] question: usize, #[case]
     let llm = llm(&provider);
     let ask = async |number: usize| {
         let options = ChatOptions::question("m", format!("{number}{}", "x".repeat(question)));
-        let before = provider.told().len();
+        let before = provider.calls().len();
         all(llm.create_chat_stream(options, cached()).unwrap()).await;
-        provider.told().len() > before
+        provider.calls().len() > before
     };
     for number in 0..6 {
         assert!(ask(number).await, "{number} is new");
@@ -236,9 +236,9 @@ async fn what_is_asked_twice_at_once_takes_its_room_once() {
     for stream in twice {
         all(stream).await;
     }
-    assert_eq!(provider.told().len(), 10);
+    assert_eq!(provider.calls().len(), 10);
     all(stream("first")).await;
-    assert_eq!(provider.told().len(), 10, "the first is still kept");
+    assert_eq!(provider.calls().len(), 10, "the first is still kept");
 }
 
 /// A JSON value, and the same with the members of its objects in another order.

@@ -86,7 +86,7 @@ impl Scripted {
         }
     }
 
-    pub(crate) fn told(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }

@@ -86,12 +86,12 @@ proptest! {
     #[test]
     fn the_same_script_tells_the_same_story(turns in turns(), runner: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let told = || {
+        let seen = || {
             let provider = Scripted::new(turns.clone());
             let settings = if runner { with_tools(&provider) } else { Settings::default() };
             let story = runtime.block_on(play(&provider, options(), Settings { max_rounds: 4, ..settings }));
-            (story, provider.told())
+            (story, provider.calls())
         };
-        prop_assert_eq!(told(), told());
+        prop_assert_eq!(seen(), seen());
     }
 }

@@ -24,7 +24,7 @@ async fn events_are_passed_on_unchanged() {
     let provider = Scripted::new([events(&sent)]);
     let (items, error) = play(&provider, options(), Settings::default()).await;
     assert_eq!((items, error), (sent.to_vec(), None));
-    assert_eq!(provider.told(), ["chat"], "a stream that is done is not stopped");
+    assert_eq!(provider.calls(), ["chat"], "a stream that is done is not stopped");
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn an_item_is_told_before_the_next_is_there() {
     let mut stream = llm(&provider).create_chat_stream(options(), Settings::default()).unwrap();
     assert_eq!(stream.next().await, Some(Ok(event_of(&text("a")))));
     drop(stream);
-    assert_eq!(provider.told(), ["chat", "stop"]);
+    assert_eq!(provider.calls(), ["chat", "stop"]);
 }
 
 #[rstest]
@@ -110,7 +110,7 @@ async fn a_call_is_run_and_the_provider_is_asked_again() {
         usage(11, 22),
     ];
     assert_eq!((items, error), (expected.to_vec(), None));
-    assert_eq!(provider.told(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
+    assert_eq!(provider.calls(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
     let asked = provider.asked.lock().unwrap();
     assert_eq!(
         asked[1]["messages"],
@@ -162,11 +162,11 @@ async fn every_call_of_a_round_has_its_result_and_its_message_in_order() {
     let thrown = json!({ "ok": false, "error": { "code": "ECUSTOM", "message": "no", "resource": "r", "operation": "execute" } });
     assert_eq!(items[4]["result"], thrown);
     let asked = provider.asked.lock().unwrap();
-    let told: Vec<_> = asked[1]["messages"].as_array().unwrap()[1..]
+    let seen: Vec<_> = asked[1]["messages"].as_array().unwrap()[1..]
         .iter()
         .map(|message| message["tool_call_id"].as_str())
         .collect();
-    assert_eq!(told, [None, Some("c2"), Some("c1"), Some("c3")]);
+    assert_eq!(seen, [None, Some("c2"), Some("c1"), Some("c3")]);
 }
 
 #[rstest]
@@ -191,7 +191,7 @@ async fn a_call_that_is_not_right_does_not_run(
     let result = &items[1]["result"];
     assert_eq!((&result["ok"], &result["error"]["code"]), (&json!(false), &json!("EVALIDATION")));
     assert_eq!(fields(&result["error"]), [field]);
-    assert!(!provider.told().iter().any(|line| line.starts_with("run")), "nothing ran");
+    assert!(!provider.calls().iter().any(|line| line.starts_with("run")), "nothing ran");
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn a_provider_may_bring_its_own_results() {
 #[tokio::test]
 async fn ids_that_do_not_pair_end_the_stream(
     #[case] sent: Vec<Value>,
-    #[case] told: usize,
+    #[case] seen: usize,
     #[values(true, false)] runner: bool,
 ) {
     let provider = Scripted::new([events(&sent)]);
@@ -238,9 +238,9 @@ async fn ids_that_do_not_pair_end_the_stream(
     let (items, error) = play(&provider, options(), settings).await;
     let error = error.expect("the stream fails");
     assert_eq!((&error["code"], fields(&error)), (&json!("EVALIDATION"), vec!["callId"]));
-    assert_eq!(items.len(), told, "{items:?}");
-    assert_eq!(provider.told().last().unwrap(), "stop");
-    assert!(provider.told().iter().filter(|line| line.starts_with("run")).count() <= 1);
+    assert_eq!(items.len(), seen, "{items:?}");
+    assert_eq!(provider.calls().last().unwrap(), "stop");
+    assert!(provider.calls().iter().filter(|line| line.starts_with("run")).count() <= 1);
 }
 
 #[tokio::test]
@@ -293,7 +293,7 @@ async fn a_long_text_without_calls_is_passed_on_whole() {
 #[tokio::test]
 async fn a_text_that_is_too_long_to_be_told_again(
     #[case] before: bool,
-    #[case] told: usize,
+    #[case] seen: usize,
     #[case] ran: usize,
 ) {
     let made = vec![call("c1", "Echo", json!({ "a": "x" }))];
@@ -301,11 +301,11 @@ async fn a_text_that_is_too_long_to_be_told_again(
     let provider = Scripted::new([events(&[sent.concat(), vec![end()]].concat())]);
     let (items, error) = play(&provider, options(), with_tools(&provider)).await;
     let error = error.expect("the stream fails");
-    assert_eq!((items.len(), &error["code"]), (told, &json!("EHALT")));
+    assert_eq!((items.len(), &error["code"]), (seen, &json!("EHALT")));
     for name in ["invariant", "expected", "actual"] {
         assert!(error.get(name).is_some(), "{name}");
     }
-    let log = provider.told();
+    let log = provider.calls();
     assert_eq!(log.iter().filter(|line| line.starts_with("run")).count(), ran);
     assert_eq!((log.len(), log.last().unwrap().as_str()), (2 + ran, "stop"));
 }
@@ -351,7 +351,7 @@ async fn the_end_is_told_and_nothing_after_it_is_waited_for(#[case] after: Optio
     assert_eq!(next(), Some(Ok(event_of(&usage(1, 2)))));
     assert_eq!(*provider.open.lock().unwrap(), 0, "the provider is let go before `end` is told");
     assert_eq!(next(), None);
-    assert_eq!((*provider.pulled.lock().unwrap(), provider.told()), (2, vec!["chat".to_owned()]));
+    assert_eq!((*provider.pulled.lock().unwrap(), provider.calls()), (2, vec!["chat".to_owned()]));
 }
 
 #[rstest]
@@ -366,7 +366,7 @@ async fn the_end_of_a_round_with_calls_ends_it_at_once(#[case] after: Step) {
     let played = play(&provider, options(), with_tools(&provider)).now_or_never();
     let (items, error) = played.expect("nothing is waited for");
     assert_eq!((items.len(), &items[2..], error), (4, &[text("b"), end()][..], None));
-    assert_eq!(provider.told(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
+    assert_eq!(provider.calls(), ["chat", r#"run Echo {"a":"x"}"#, "chat"]);
 }
 
 #[rstest]
@@ -377,7 +377,7 @@ async fn a_providers_error_keeps_its_code_and_properties(#[case] turn: Turn) {
     let provider = Scripted::new([turn]);
     let (items, error) = play(&provider, options(), Settings::default()).await;
     assert_eq!((items, error), (vec![], Some(thrown().to_json())));
-    assert_eq!(provider.told(), ["chat"]);
+    assert_eq!(provider.calls(), ["chat"]);
 }
 
 fn thrown() -> sage_llm::Error {
@@ -414,7 +414,7 @@ async fn the_provider_that_was_set_last_answers_and_all_can_list_their_models() 
     let error = names(Some("One")).await.unwrap_err().to_json();
     assert_eq!((&error["code"], fields(&error)), (&json!("EVALIDATION"), vec!["providerName"]));
     all(llm.create_chat_stream(options(), Settings::default()).unwrap()).await;
-    assert_eq!((one.told().len(), two.told()), (0, vec!["chat".to_owned()]));
+    assert_eq!((one.calls().len(), two.calls()), (0, vec!["chat".to_owned()]));
 }
 
 #[tokio::test]
@@ -433,7 +433,7 @@ async fn schemas_that_are_none_are_refused_before_the_provider_is_asked() {
         json!({ "type": "nonsense" }).as_object().unwrap().clone();
     let error = llm(&provider).create_chat_stream(options, Settings::default()).unwrap_err();
     assert_eq!(fields(&error.to_json()), ["tools.1.parameters"]);
-    assert!(provider.told().is_empty());
+    assert!(provider.calls().is_empty());
 }
 
 #[rstest]
@@ -450,7 +450,7 @@ async fn what_no_type_forbids_is_refused_before_the_provider_is_asked(
     let error = llm(&provider).create_chat_stream(options, Settings::default()).unwrap_err();
     let error = error.to_json();
     assert_eq!((&error["code"], fields(&error)), (&json!("EVALIDATION"), vec![field]));
-    assert!(provider.told().is_empty());
+    assert!(provider.calls().is_empty());
 }
 
 fn with_a_tool_twice() -> ChatOptions {

@@ -38,7 +38,7 @@ fn stalling(before: &[Value]) -> Turn {
 #[tokio::test(start_paused = true)]
 async fn whatever_stalls_is_stopped(
     #[case] turns: Vec<Turn>,
-    #[case] told: usize,
+    #[case] seen: usize,
     #[case] log: &[&str],
 ) {
     let provider = Scripted::new(turns);
@@ -54,10 +54,10 @@ async fn whatever_stalls_is_stopped(
         }
     };
     // Before the reader drops the stream: the error itself comes after the stop.
-    assert_eq!(provider.told(), log);
+    assert_eq!(provider.calls(), log);
     assert_eq!(
         (items, &error["code"], &error["timeoutMs"]),
-        (told, &json!("ETIMEOUT"), &json!(1500))
+        (seen, &json!("ETIMEOUT"), &json!(1500))
     );
     assert!(error["elapsedMs"].as_u64().unwrap() >= 1500, "{error}");
     assert!(error["operation"].is_string());
@@ -133,7 +133,7 @@ async fn a_stream_that_is_dropped_stops_the_provider(#[case] take: usize, #[case
     let stream = llm(&provider).create_chat_stream(options(), with_tools(&provider)).unwrap();
     let items: Vec<_> = stream.take(take).collect().await;
     assert_eq!(items.len(), take);
-    assert_eq!(provider.told(), log);
+    assert_eq!(provider.calls(), log);
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn dropping_a_stream_while_a_tool_runs_stops_both() {
     assert!(stream.next().await.is_some());
     assert!(stream.next().now_or_never().is_none(), "the tool is not ready");
     drop(stream);
-    assert_eq!(provider.told(), ["chat", r#"run Stall {"a":"x"}"#, "dropped Stall", "stop"]);
+    assert_eq!(provider.calls(), ["chat", r#"run Stall {"a":"x"}"#, "dropped Stall", "stop"]);
 }
 
 /// Counts what is pulled.

@@ -96,9 +96,9 @@ impl Hunk {
                 (false, false) => {}
             }
         }
-        let told = self.new_start.saturating_sub(1).min(image.len());
+        let stated = self.new_start.saturating_sub(1).min(image.len());
         (0..=image.len()).find_map(|distance| {
-            let (later, earlier) = (told + distance, told.checked_sub(distance));
+            let (later, earlier) = (stated + distance, stated.checked_sub(distance));
             if fits(later) { Some(later) } else { earlier.filter(|at| fits(*at)) }
         })
     }

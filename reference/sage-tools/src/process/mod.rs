@@ -101,8 +101,8 @@ impl Program {
         };
         let code = code(status?);
         let deadline = tokio::time::Instant::now() + LAST_WORDS;
-        let stdout = stdout.end(deadline).await.told(redactor);
-        let stderr = stderr.end(deadline).await.told(redactor);
+        let stdout = stdout.end(deadline).await.redacted(redactor);
+        let stderr = stderr.end(deadline).await.redacted(redactor);
         Ok(Ended::Exited { code, stdout, stderr })
     }
 }

@@ -66,19 +66,19 @@ impl Gathered {
     }
 
     /// As text, without secrets and without the beginning of one at the cut.
-    pub(super) fn told(self, redactor: &Redactor) -> String {
+    pub(super) fn redacted(self, redactor: &Redactor) -> String {
         let text =
             String::from_utf8_lossy(if self.is_cut { whole(&self.kept) } else { &self.kept });
-        let mut told = if self.is_cut { redactor.cut_text(&text) } else { redactor.text(&text) };
-        if self.is_cut || told.len() > LIMIT {
-            let mut end = LIMIT.min(told.len());
-            while !told.is_char_boundary(end) {
+        let mut shown = if self.is_cut { redactor.cut_text(&text) } else { redactor.text(&text) };
+        if self.is_cut || shown.len() > LIMIT {
+            let mut end = LIMIT.min(shown.len());
+            while !shown.is_char_boundary(end) {
                 end -= 1;
             }
-            told.truncate(end);
-            told.push_str(MARK);
+            shown.truncate(end);
+            shown.push_str(MARK);
         }
-        told
+        shown
     }
 }
 
@@ -124,11 +124,11 @@ mod tests {
             let mut gathered = Gathered::default();
             gathered.push(&vec![b'.'; LIMIT - cut]);
             gathered.push(secret.as_bytes());
-            let told = gathered.told(&redactor);
-            let told = told.trim_start_matches('.').strip_suffix(MARK);
+            let shown = gathered.redacted(&redactor);
+            let shown = shown.trim_start_matches('.').strip_suffix(MARK);
             // A whole line is replaced, and nothing of the rest is left.
-            let told = told.map(|told| told.replace("[SECRET:KEY]", "").replace('\n', ""));
-            assert_eq!(told.as_deref(), Some(""), "cut after {cut} bytes");
+            let shown = shown.map(|shown| shown.replace("[SECRET:KEY]", "").replace('\n', ""));
+            assert_eq!(shown.as_deref(), Some(""), "cut after {cut} bytes");
         }
     }
 }

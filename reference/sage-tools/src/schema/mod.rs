@@ -50,7 +50,7 @@ impl InputSchema {
             .should_validate_formats(false)
             .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKS))
             .build(&closed)
-            .map_err(|fault| refuse(told(&fault)))?;
+            .map_err(|fault| refuse(describe(&fault)))?;
         Ok(Self { validator: Arc::new(validator), names: Arc::new(names) })
     }
 
@@ -126,7 +126,7 @@ fn extra(fault: &ValidationError<'_>, name: &str) -> Detail {
 }
 
 fn plain(fault: &ValidationError<'_>) -> Detail {
-    let detail = Detail::new(field(fault.instance_path(), None), told(fault));
+    let detail = Detail::new(field(fault.instance_path(), None), describe(fault));
     let detail = received(detail, fault.instance());
     match fault.kind() {
         Kind::Type { kind: jsonschema::error::TypeKind::Single(kind) } => {
@@ -139,7 +139,7 @@ fn plain(fault: &ValidationError<'_>) -> Detail {
 }
 
 /// The crate's sentence, without the value: that may be long, and is told as `received`.
-fn told(fault: &ValidationError<'_>) -> String {
+fn describe(fault: &ValidationError<'_>) -> String {
     fault.masked_with("it").to_string()
 }
 

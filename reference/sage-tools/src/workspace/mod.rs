@@ -25,7 +25,7 @@ use sage_errors::{Detail, SageError};
 
 use beside::Beside;
 use names::Refusal;
-use walk::{Place, Purpose, Stopped};
+use walk::{Purpose, Resolved, Stopped};
 
 /// The longest file that is read.
 const LONGEST_FILE: u64 = 16 << 20;
@@ -105,7 +105,7 @@ impl Workspace {
         self.hold(path)?.change(change, None).map(|_| ())
     }
 
-    fn place(&self, path: &str, purpose: Purpose) -> Result<Place, SageError> {
+    fn place(&self, path: &str, purpose: Purpose) -> Result<Resolved, SageError> {
         let operation = match purpose {
             Purpose::Read => "read",
             Purpose::Write => "write",
@@ -136,7 +136,7 @@ impl Workspace {
 
 /// A place where nobody else in this process changes anything now.
 pub(crate) struct Held<'a> {
-    place: Place,
+    place: Resolved,
     path: &'a str,
     _alone: MutexGuard<'static, ()>,
 }
@@ -212,7 +212,7 @@ fn is_same(seen: &Stat, now: &Stat) -> bool {
 
 /// By place and not by path, since several may lead to it. Two places may share a lock: nobody holds
 /// two at once.
-fn lock(place: &Place) -> io::Result<MutexGuard<'static, ()>> {
+fn lock(place: &Resolved) -> io::Result<MutexGuard<'static, ()>> {
     static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
     let mut hasher = DefaultHasher::new();
     place.key()?.hash(&mut hasher);
@@ -220,7 +220,7 @@ fn lock(place: &Place) -> io::Result<MutexGuard<'static, ()>> {
     Ok(LOCKS[chosen].lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn read(place: &Place, path: &str) -> Result<Seen, SageError> {
+fn read(place: &Resolved, path: &str) -> Result<Seen, SageError> {
     let fault = |error: io::Error| failure("read", path, error);
     match place.found().map_err(fault)? {
         None => return Err(fault(Errno::NOENT.into())),
@@ -243,7 +243,7 @@ fn read(place: &Place, path: &str) -> Result<Seen, SageError> {
 }
 
 /// What is there now, if `change` can be made as far as can be told.
-fn checked(place: &Place, path: &str, change: Change<'_>) -> Result<Option<Stat>, SageError> {
+fn checked(place: &Resolved, path: &str, change: Change<'_>) -> Result<Option<Stat>, SageError> {
     let fault = |error: io::Error| failure("write", path, error);
     let found = place.found().map_err(fault)?;
     if let Some(found) = &found {

@@ -42,14 +42,14 @@ impl From<Errno> for Stopped {
 
 /// Where a path leads: a folder, and a name in it that is no link.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Resolved {
     folder: OwnedFd,
     /// Folders that are not there yet.
     missing: Vec<OsString>,
     name: OsString,
 }
 
-impl Place {
+impl Resolved {
     /// What is there, if anything is.
     pub(super) fn found(&self) -> io::Result<Option<Stat>> {
         if !self.missing.is_empty() {
@@ -108,7 +108,7 @@ pub(super) fn walk(
     root: BorrowedFd<'_>,
     names: &[&str],
     purpose: Purpose,
-) -> Result<Place, Stopped> {
+) -> Result<Resolved, Stopped> {
     let guard = Guard::of(root, purpose);
     guard.check_names(names.iter().map(OsStr::new))?;
     let mut left: VecDeque<OsString> = names.iter().map(OsString::from).collect();
@@ -146,7 +146,7 @@ pub(super) fn walk(
             }
             _ if left.is_empty() => {
                 let folder = here.pop().ok_or(Stopped::Outside)?;
-                return Ok(Place { folder, missing: Vec::new(), name });
+                return Ok(Resolved { folder, missing: Vec::new(), name });
             }
             Some(_) => {
                 // If it is a link by now, or no folder, this fails.
@@ -162,7 +162,7 @@ pub(super) fn walk(
                 let mut missing = vec![name];
                 missing.extend(left);
                 let name = missing.pop().ok_or(Errno::NOENT)?;
-                return Ok(Place { folder, missing, name });
+                return Ok(Resolved { folder, missing, name });
             }
         }
     }

@@ -83,7 +83,7 @@ fn paint(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         let path = entry.unwrap().path();
         let about = fs::symlink_metadata(&path).unwrap();
         let kind = about.file_type();
-        let told = if kind.is_symlink() {
+        let described = if kind.is_symlink() {
             format!("-> {}", fs::read_link(&path).unwrap().display())
         } else if kind.is_dir() {
             paint(&path, found);
@@ -93,7 +93,7 @@ fn paint(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         } else {
             format!("{:o} {:?}", about.permissions().mode(), fs::read(&path).unwrap())
         };
-        found.insert(path, told);
+        found.insert(path, described);
     }
 }
 

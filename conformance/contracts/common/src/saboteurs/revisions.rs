@@ -100,7 +100,7 @@ pub(crate) const ALL: &[Adversary] = &[
         &["COMMON-058", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
-                let half = |told: u64| told.is_multiple_of(2).then_some(told / 2);
+                let half = |shown: u64| shown.is_multiple_of(2).then_some(shown / 2);
                 counted(tool, args, real, |real| real * 2, half)
             })
         }),
@@ -111,7 +111,7 @@ pub(crate) const ALL: &[Adversary] = &[
         &["COMMON-058", "COMMON-059", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
-                counted(tool, args, real, |real| real + 7, |told| told.checked_sub(7))
+                counted(tool, args, real, |real| real + 7, |shown| shown.checked_sub(7))
             })
         }),
     ),
@@ -188,7 +188,7 @@ fn counted(
     tool: &str,
     args: &Value,
     real: Real<'_>,
-    told: impl Fn(u64) -> u64,
+    shown: impl Fn(u64) -> u64,
     read: impl Fn(u64) -> Option<u64>,
 ) -> Value {
     if !tool.starts_with("plans_") {
@@ -207,7 +207,7 @@ fn counted(
         if let Some(place) = place
             && let Some(number) = place.as_u64()
         {
-            *place = json!(told(number));
+            *place = json!(shown(number));
         }
     };
     tell(answer.pointer_mut("/result/plan/revision"));

@@ -99,13 +99,13 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 /// A member of the event, if it is a text.
-fn told(line: &Line, name: &str) -> Option<String> {
+fn text_of(line: &Line, name: &str) -> Option<String> {
     let event: Value = serde_json::from_str(&line.json).ok()?;
     event[name].as_str().map(str::to_owned)
 }
 
 fn is(line: &Line, kind: &str) -> bool {
-    told(line, "type").is_some_and(|told| told == kind)
+    text_of(line, "type").is_some_and(|text| text == kind)
 }
 
 fn lock<T>(memory: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -219,7 +219,7 @@ struct LogsLate(Mutex<HashMap<String, Line>>);
 
 impl Policy for LogsLate {
     fn logged(&self, mut lines: Vec<Line>) -> Vec<Line> {
-        let Some(run) = lines.last().and_then(|line| told(line, "runId")) else { return lines };
+        let Some(run) = lines.last().and_then(|line| text_of(line, "runId")) else { return lines };
         let mut late = lock(&self.0);
         let before = match lines.pop() {
             // Without its beginning a run could not be opened again, and much else would be broken.
@@ -255,7 +255,7 @@ impl Policy for LogsEight {
         let fits = |line: &Line| {
             let kind = ["edge.created", "message.user"].into_iter().find(|kind| is(line, kind));
             kind.is_none_or(|kind| {
-                let count = counts.entry((told(line, "runId"), kind)).or_default();
+                let count = counts.entry((text_of(line, "runId"), kind)).or_default();
                 *count += 1;
                 *count <= ROOM
             })

@@ -32,9 +32,9 @@ fn schema(bytes: &[u8]) {
     let compiled = match InputSchema::compile(&schema) {
         Ok(compiled) => compiled,
         Err(refusal) => {
-            let told = TypedError::from(refusal).to_json();
-            assert_eq!(told["code"], "EVALIDATION");
-            assert_eq!(told["details"][0]["field"], "schema", "{told}");
+            let found = TypedError::from(refusal).to_json();
+            assert_eq!(found["code"], "EVALIDATION");
+            assert_eq!(found["details"][0]["field"], "schema", "{found}");
             return;
         }
     };
@@ -52,10 +52,10 @@ fn schema(bytes: &[u8]) {
                 .expect("a schema that can be closed can be used as it is");
             assert!(plain.is_valid(&input), "{schema} does not allow {input}");
         }
-        Err(told) => {
-            assert_eq!(told["code"], "EVALIDATION");
-            let details = told["details"].as_array().expect("every fault is a detail");
-            assert!(!details.is_empty(), "{told}");
+        Err(found) => {
+            assert_eq!(found["code"], "EVALIDATION");
+            let details = found["details"].as_array().expect("every fault is a detail");
+            assert!(!details.is_empty(), "{found}");
             for detail in details {
                 for member in ["field", "reason"] {
                     let is_text = detail[member].as_str().is_some();
@@ -95,11 +95,11 @@ fn redact(bytes: &[u8]) {
 
     for fails in [false, true] {
         let input = json!({ "fails": fails, "secrets": placeholders });
-        let told = block_on(run(&registry, &Noon, "chatterbox", input, &context));
-        assert_eq!(told.ok, !fails, "{told:?}");
+        let found = block_on(run(&registry, &Noon, "chatterbox", input, &context));
+        assert_eq!(found.ok, !fails, "{found:?}");
         let mut said = Vec::new();
-        told.data.iter().for_each(|data| strings(data, &mut said));
-        told.error.iter().for_each(|error| strings(&error.to_json(), &mut said));
+        found.data.iter().for_each(|data| strings(data, &mut said));
+        found.error.iter().for_each(|error| strings(&error.to_json(), &mut said));
         for log in logs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             strings(log, &mut said);
         }

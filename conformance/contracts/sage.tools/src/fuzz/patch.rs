@@ -22,7 +22,7 @@ pub(super) fn patch(bytes: &[u8]) {
         None => (None, bytes),
     };
     let Ok(patch) = std::str::from_utf8(patch) else { return };
-    let place = Place::new();
+    let place = Scratch::new();
 
     place.put(old.as_deref());
     let foretold = place.edit(patch, "check");
@@ -49,13 +49,13 @@ pub(super) fn patch(bytes: &[u8]) {
 }
 
 /// A folder with one file, or none.
-struct Place {
+struct Scratch {
     folder: tempfile::TempDir,
     registry: Registry,
     context: ToolContext,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let workspace = Workspace::open(folder.path()).expect("the folder is there");
