@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: rules of this repository that no compiler checks. Also a test.
 
 mod cycles;
+mod libraries;
 mod rooms;
 
 use std::collections::BTreeSet;
@@ -58,6 +59,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     rooms::harness_names_no_contract(&files, &names, &mut problems)?;
     rooms::judging_sees_no_reference(&files, &names, &mut problems)?;
     cycles::modules_import_in_one_direction(&files, &mut problems)?;
+    libraries::only_libraries_with_tests_are_tested(&files, &mut problems)?;
     every_dependency_has_a_reason(&mut problems)?;
     if problems.is_empty() {
         say(format_args!("tidy: {} files, no problem", files.len()))
