@@ -249,20 +249,30 @@ pub(crate) enum RunFormat {
 }
 
 impl SuiteChoice {
-    pub(crate) fn load(&self) -> Result<Suite, Failed> {
+    pub(crate) fn load(&self) -> Result<&'static Suite, Failed> {
         Self::load_from(self.suite.as_deref())
     }
 
     /// The suite that the command line names, or else the manifest, or else the one inside.
-    pub(crate) fn load_for(&self, subject: &Subject) -> Result<Suite, Failed> {
+    pub(crate) fn load_for(&self, subject: &Subject) -> Result<&'static Suite, Failed> {
         Self::load_from(self.suite.as_deref().or(subject.suite.as_deref()))
     }
 
-    fn load_from(folder: Option<&Path>) -> Result<Suite, Failed> {
-        let files = match folder {
-            Some(folder) => SuiteFiles::in_folder(folder)?,
-            None => proofmark_catalog::files(),
-        };
-        proofmark_catalog::load(&files).map_err(Failed::BrokenSuite)
+    /// Lives as long as the program: to take so many small values apart would be a tenth of a short run.
+    fn load_from(folder: Option<&Path>) -> Result<&'static Suite, Failed> {
+        Ok(Box::leak(Box::new(read(folder)?)))
     }
+
+    /// Only these contracts, or all if none is named.
+    pub(crate) fn load_only(&self, contracts: &[String]) -> Result<Suite, Failed> {
+        Ok(read(self.suite.as_deref())?.only(contracts)?)
+    }
+}
+
+fn read(folder: Option<&Path>) -> Result<Suite, Failed> {
+    let files = match folder {
+        Some(folder) => SuiteFiles::in_folder(folder)?,
+        None => proofmark_catalog::files(),
+    };
+    proofmark_catalog::load(&files).map_err(Failed::BrokenSuite)
 }

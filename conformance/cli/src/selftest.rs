@@ -68,7 +68,7 @@ type Part = fn(&Bench<'_>) -> Result<Found, Failed>;
 
 /// Writes what was found to `out`. Holds when nothing was fooled.
 pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let suite = args.suite.load()?.only(&args.contract)?;
+    let suite = args.suite.load_only(&args.contract)?;
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
     let bench = Bench {

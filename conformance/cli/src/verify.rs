@@ -88,7 +88,7 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
     let predicate = &statement.predicate;
     if predicate.suite.digest.sha256 != suite.digest {
         let recorded = predicate.suite.digest.sha256.clone();
-        let fault = RecordError::OtherSuite { recorded, have: suite.digest };
+        let fault = RecordError::OtherSuite { recorded, have: suite.digest.clone() };
         return Err(Failed::BadRecord { path: args.file.clone(), fault });
     }
     writeln!(out, "ok         suite {}", suite.digest)?;

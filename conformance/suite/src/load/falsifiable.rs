@@ -1,7 +1,8 @@
-//! Can a case fail at all? Each of its steps is held against a small zoo of answers and files. A case that
-//! every animal passes proves nothing, whoever passes it.
+//! Can a case fail at all? Each of its steps is tried with a few answers and files. A case that passes with all of
+//! them proves nothing, whoever passes it.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -34,18 +35,17 @@ pub(super) fn can_fail(case: &Case) -> bool {
 fn call_can_fail(case: &Case, step: &Step, call: &CallStep) -> bool {
     let kinds = kinds(call);
     let alone = Step { action: Action::Call(call.clone()), ..step.clone() };
-    let of_kind = |reply: &Value| kinds.iter().any(|kind| reply.get(kind).is_some());
-    animals().into_iter().filter(of_kind).any(|reply| {
-        let seen =
-            Seen::Calls(vec![Answered { reply: Ok(reply), asks: Vec::new(), events: Vec::new() }]);
-        Judge::new(case).step(&alone, &seen).is_err()
-    })
+    let of_kind = |seen: &&(&str, Seen)| kinds.contains(&seen.0);
+    ANSWERS
+        .iter()
+        .filter(of_kind)
+        .any(|(_, seen)| Judge::new(case).briefly().step(&alone, seen).is_err())
 }
 
 fn files_can_fail(case: &Case, step: &Step, files: &BTreeMap<String, FileExpected>) -> bool {
     files_like().any(|file| {
         let seen = files.keys().map(|path| (path.clone(), file.clone())).collect();
-        Judge::new(case).step(step, &Seen::Files(seen)).is_err()
+        Judge::new(case).briefly().step(step, &Seen::Files(seen)).is_err()
     })
 }
 
@@ -58,8 +58,8 @@ fn kinds(call: &CallStep) -> Vec<&'static str> {
     call.expect.iter().map(kind).collect()
 }
 
-/// Answers of every sort.
-fn animals() -> Vec<Value> {
+/// Answers of every sort, each with its kind.
+static ANSWERS: LazyLock<Vec<(&str, Seen)>> = LazyLock::new(|| {
     let values = [
         json!(null),
         json!(true),
@@ -75,16 +75,20 @@ fn animals() -> Vec<Value> {
     ];
     let codes =
         ["EVALIDATION", "EPERMISSION", "ETIMEOUT", "EIO", "ELOCK_TIMEOUT", "EHALT", "EPROOFMARK"];
-    let values = values.into_iter().map(|value| json!({ "value": value }));
-    let errors = codes
-        .into_iter()
-        .map(|code| json!({ "error": { "code": code, "message": "", "name": "Error" } }));
+    let errors = codes.map(|code| json!({ "code": code, "message": "", "name": "Error" }));
     let odd = [
-        json!({ "error": { "code": "proofmark", "message": "" } }),
-        json!({ "error": { "code": "", "message": "", "name": "Error", "details": [], "cause": {}, "proofmark": 1 } }),
+        json!({ "code": "proofmark", "message": "" }),
+        json!({ "code": "", "message": "", "name": "Error", "details": [], "cause": {}, "proofmark": 1 }),
     ];
-    values.chain(errors).chain(odd).collect()
-}
+    let seen = |kind: &'static str| {
+        move |answer: Value| {
+            let reply = Ok(json!({ kind: answer }));
+            (kind, Seen::Calls(vec![Answered { reply, asks: Vec::new(), events: Vec::new() }]))
+        }
+    };
+    let errors = errors.into_iter().chain(odd).map(seen("error"));
+    values.into_iter().map(seen("value")).chain(errors).collect()
+});
 
 fn files_like() -> impl Iterator<Item = FileSeen> {
     let texts = ["", "proofmark", "{}\n", "[]\n\n"];
