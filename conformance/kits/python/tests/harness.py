@@ -108,6 +108,7 @@ class InThread(Peer):
         from_adapter, wire_out = os.pipe()
         super().__init__(to_adapter, from_adapter)
         self._ends = [wire_in, wire_out, from_adapter]
+        self._others = set(threading.enumerate())
         self._thread = threading.Thread(target=lambda: asyncio.run(adapter.serve(wire_in, wire_out)), daemon=True)
 
     def __enter__(self) -> InThread:
@@ -122,6 +123,13 @@ class InThread(Peer):
         self._thread.join(PATIENCE_SECONDS)
         if self._thread.is_alive():
             raise AssertionError("the adapter does not end")
+        # The kit's own threads may outlive `serve`. If one read after its pipe was closed, it would take the bytes of
+        # the next test, whose pipe has the same number.
+        for thread in set(threading.enumerate()) - self._others:
+            if thread.name in ("proofmark-reader", "proofmark-writer"):
+                thread.join(PATIENCE_SECONDS)
+                if thread.is_alive():
+                    raise AssertionError(f"{thread.name} does not end")
         for end in self._ends:
             os.close(end)
 
