@@ -45,7 +45,7 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
     }
     let subject = args.subject.resolve()?;
     let suite = args.suite.load_for(&subject)?;
-    let subject = subject.on_wire(&suite, &suite.ids())?;
+    let subject = subject.on_wire(suite, &suite.ids())?;
     let limit = |given: Option<u64>, said: Option<u64>, usual| {
         Duration::from_millis(given.or(said).unwrap_or(usual))
     };
@@ -54,9 +54,9 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
         call: limit(args.timeout, subject.timeout, 5_000),
         ..Patience::default()
     };
-    check_promises(&subject, &suite)?;
+    check_promises(&subject, suite)?;
     let commands: Vec<_> = subject.command.iter().chain(subject.of_contract.values()).collect();
-    let exam = Exam { patience, suite: &suite, subject: &subject, orphans: Orphans::adopt() };
+    let exam = Exam { patience, suite, subject: &subject, orphans: Orphans::adopt() };
     let mut examined = Vec::new();
     let mut written = Ok(());
     let ended = exam.all(&commands, &mut examined, &mut |news| {

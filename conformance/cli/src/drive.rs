@@ -61,8 +61,8 @@ pub(crate) fn drive(
         return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
     }
     let suite = how.suite.load_for(&subject)?;
-    let subject = subject.on_wire(&suite, &filters.contract)?;
-    let known = how.known.read(&subject, &suite)?;
+    let subject = subject.on_wire(suite, &filters.contract)?;
+    let known = how.known.read(&subject, suite)?;
     let mut own = keep.as_mut().map(|keep| std::mem::take(&mut keep.files)).unwrap_or_default();
     own.extend(subject.manifest.iter().map(|path| Own::new(path, "the manifest")));
     own.extend(how.known.own(&subject));
@@ -70,12 +70,12 @@ pub(crate) fn drive(
     let folder = how.suite.suite.as_ref().or(subject.suite.as_ref());
     let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
     let memory = Memory::of(&subject, how.suite.suite.as_deref());
-    let mut cases = filters.selection().of(&suite)?;
+    let mut cases = filters.selection().of(suite)?;
     if filters.last_failed {
         cases = memory.failed_of(cases)?;
     }
     let count = cases.len();
-    let parts = parts(&subject, &suite, cases)?;
+    let parts = parts(&subject, suite, cases)?;
     let options = RunOptions { record: keep.is_some(), ..how.run_options(&subject) };
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
@@ -97,7 +97,7 @@ pub(crate) fn drive(
     let mut outcomes = Vec::new();
     for part in parts {
         let cases = part.cases.clone();
-        let ran = run_cases(&suite, cases, part.command, &options, &cancel, &mut on_event);
+        let ran = run_cases(suite, cases, part.command, &options, &cancel, &mut on_event);
         outcomes.push(part.alone(ran?));
     }
     progress.finish();
@@ -108,16 +108,16 @@ pub(crate) fn drive(
     }
     outcome.stopped = first_failed;
     memory.keep(&outcome);
-    let contracts = outcome.judge(&suite);
+    let contracts = outcome.judge(suite);
     outcome.unkept = unkept(&subject, &ran, &outcome);
     let holds = !outcome.interrupted
         && outcome.known_problems.is_empty()
         && outcome.unkept.is_empty()
         && !(outcome.listed && outcome.results.iter().any(CaseResult::failed_unexpectedly))
-        && holds(&suite, &outcome, &contracts);
+        && holds(suite, &outcome, &contracts);
     let rerun = how.rerun(&subject);
     let report = Report {
-        suite: &suite,
+        suite,
         folder: folder.as_deref(),
         outcome: &outcome,
         contracts: &contracts,
@@ -129,7 +129,7 @@ pub(crate) fn drive(
     let written = tell(&report, how.format, &outputs, out);
     let folder = how.laws.save_found.as_ref();
     let saved = folder.map_or(Ok(()), |folder| found::save(folder, &outcome));
-    let kept = keep.map_or(Ok(()), |keep| (keep.write)(&suite, &outcome));
+    let kept = keep.map_or(Ok(()), |keep| (keep.write)(suite, &outcome));
     let exit = with_reports(written, saved.and(kept))?;
     if outcome.interrupted && outcome.stopped.is_none() {
         Err(Failed::Interrupted)

@@ -37,7 +37,7 @@ enum Language {
 
 pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;
-    Selection { contracts: args.contract.clone(), ..Selection::default() }.of(&suite)?;
+    Selection { contracts: args.contract.clone(), ..Selection::default() }.of(suite)?;
     let name = name_of(&args.folder)?;
     if args.language == Language::Rust && name == vendored::RUST_KIT {
         return Err(Failed::Usage(format!(
@@ -48,7 +48,7 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
         Some(folder) => format!("suite = {}\n", toml::Value::from(way_to(&args.folder, folder)?)),
         None => String::new(),
     };
-    let contracts = contracts(&suite, &args.contract);
+    let contracts = contracts(suite, &args.contract);
     let files = Template { name, contracts, suite_line }.files(args.language);
     write_new(&args.folder, &files)?;
     for (path, _) in &files {

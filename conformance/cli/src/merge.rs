@@ -51,7 +51,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let subject = manifest_of(args.manifest.as_deref())?;
     let suite = args.suite.load_for(&subject)?;
-    let known = args.known.read(&subject, &suite)?;
+    let known = args.known.read(&subject, suite)?;
     let ready = args.issue.ready(&args.contract)?;
     let started = Instant::now();
     if let Some(folder) = args.parts.iter().find(|path| args.issue.goes_to(path)) {
@@ -76,18 +76,18 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let read = |path: &PathBuf| Ok((path.display().to_string(), keep::read_record(path)?));
     let parts = files.iter().map(read).collect::<Result<Vec<_>, Failed>>()?;
     let selection = Selection { contracts: args.contract.clone(), ..Selection::default() };
-    let record = Record::merged(parts, &suite, &selection)?;
+    let record = Record::merged(parts, suite, &selection)?;
     let mut outcome = record
-        .rejudge(&suite)
+        .rejudge(suite)
         .map_err(|fault| Failed::BadRecord { path: args.parts[0].clone(), fault })?;
     if let Some(known) = &known {
         known.hold_against(&mut outcome, args.known.today());
     }
-    let contracts = outcome.judge(&suite);
+    let contracts = outcome.judge(suite);
     let holds = outcome.known_problems.is_empty()
         && outcome.unkept.is_empty()
         && !(outcome.listed && outcome.results.iter().any(CaseResult::failed_unexpectedly))
-        && holds(&suite, &outcome, &contracts, &args.contract);
+        && holds(suite, &outcome, &contracts, &args.contract);
     let folder = args.suite.suite.as_ref().or(subject.suite.as_ref());
     let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
     let options = folder.as_ref().map(|folder| format!("--suite {}", quoted(folder)));
@@ -97,7 +97,7 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
         keep_in: ".".to_owned(),
     };
     let report = Report {
-        suite: &suite,
+        suite,
         folder: folder.as_deref(),
         outcome: &outcome,
         contracts: &contracts,
@@ -107,7 +107,7 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
         rerun: &rerun,
     };
     let written = tell(&report, args.format, &outputs, out);
-    let issued = ready.map_or(Ok(()), |ready| ready.issue(&suite, &outcome, record));
+    let issued = ready.map_or(Ok(()), |ready| ready.issue(suite, &outcome, record));
     with_reports(written, issued)
 }
 

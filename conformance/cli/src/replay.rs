@@ -47,10 +47,10 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let suite = args.suite.load()?;
     let record = keep::read_record(&args.transcript)?;
     let bad = |fault| Failed::BadRecord { path: args.transcript.clone(), fault };
-    let outcome = record.rejudge(&suite).map_err(bad)?;
+    let outcome = record.rejudge(suite).map_err(bad)?;
     let selection = Selection { cases: args.case.clone(), ..Selection::default() };
     let picked: BTreeSet<&str> =
-        selection.of(&suite)?.into_iter().map(|case| case.name.as_str()).collect();
+        selection.of(suite)?.into_iter().map(|case| case.name.as_str()).collect();
     let results: Vec<&CaseResult> =
         outcome.results.iter().filter(|result| picked.contains(result.case.as_str())).collect();
     if results.is_empty() {
@@ -59,7 +59,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
         ));
     }
     if args.subject.is_named() {
-        return again(args, &suite, &record, &results, out);
+        return again(args, suite, &record, &results, out);
     }
     let failed = results.iter().filter(|result| !matches!(result.verdict, Verdict::Passed)).count();
     let holds = failed == 0 && outcome.faults.is_empty() && !outcome.interrupted;
@@ -70,7 +70,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
                 && let (Some(case), Some(seen)) =
                     (suite.case(&result.case), record.seen(&result.case))
             {
-                show(out, &suite, case, seen, result, &record)?;
+                show(out, suite, case, seen, result, &record)?;
             }
         }
         writeln!(out, "{} case(s) judged again, {failed} did not pass", results.len())?;

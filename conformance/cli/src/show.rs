@@ -24,11 +24,11 @@ pub(crate) struct ShowArgs {
 pub(crate) fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;
     if let Some(case) = suite.case(&args.id) {
-        show_case(out, &suite, case)?;
+        show_case(out, suite, case)?;
     } else if let Some((contract, requirement)) = suite.requirement(&args.id) {
-        show_requirement(out, &suite, contract, requirement)?;
+        show_requirement(out, suite, contract, requirement)?;
     } else if let Some(contract) = suite.contract(&args.id) {
-        show_contract(out, &suite, contract)?;
+        show_contract(out, suite, contract)?;
     } else {
         let names = suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]);
         let contracts = suite.contracts.iter().map(|contract| contract.id.as_str());

@@ -52,11 +52,11 @@ pub(crate) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
         return text::trace(args, out);
     }
     let suite = args.suite.load()?;
-    let traced = traced(&suite, args.what.as_deref())?;
-    let killed = if args.mutants { Some(killed(&suite)?) } else { None };
+    let traced = traced(suite, args.what.as_deref())?;
+    let killed = if args.mutants { Some(killed(suite)?) } else { None };
     let threads: Vec<Thread<'_>> = traced
         .iter()
-        .map(|(contract, requirement)| Thread::of(&suite, contract, requirement, killed.as_ref()))
+        .map(|(contract, requirement)| Thread::of(suite, contract, requirement, killed.as_ref()))
         .collect();
     let contracts: Vec<&Contract> = suite
         .contracts
@@ -65,7 +65,7 @@ pub(crate) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
         .collect();
     let whole = args.what.as_deref().is_none_or(|what| suite.contract(what).is_some());
     let uncalled: Vec<&str> = if whole {
-        contracts.iter().flat_map(|contract| uncalled(&suite, contract)).collect()
+        contracts.iter().flat_map(|contract| uncalled(suite, contract)).collect()
     } else {
         Vec::new()
     };

@@ -104,7 +104,7 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
         ))));
     }
     writeln!(out, "ok         transcript {}", predicate.transcript.digest.sha256)?;
-    let made = match Statement::of(&suite, &transcript, &statement.terms()) {
+    let made = match Statement::of(suite, &transcript, &statement.terms()) {
         Ok(made) => made,
         Err(StatementError::Record(fault)) => {
             return Err(Failed::BadRecord { path: path.clone(), fault });

@@ -35,7 +35,7 @@ pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let suite = args.suite.load()?;
     let subjects =
         args.certificate.iter().map(|path| Held::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let touched: Vec<Touched<'_>> = touched(&suite, &texts)?;
+    let touched: Vec<Touched<'_>> = touched(suite, &texts)?;
     let exit =
         if touched.iter().all(Touched::is_nothing) { Exit::Holds } else { Exit::DoesNotHold };
     let report = report(&touched, &subjects);

@@ -1,5 +1,8 @@
 //! `proofmark guide`: the pages that come with the program, and every contract's own page.
 
+mod page;
+mod table;
+
 use std::io::Write;
 
 use crate::exit::{Exit, Failed};
@@ -9,7 +12,14 @@ use crate::exit::{Exit, Failed};
 pub(crate) struct GuideArgs {
     /// A page or a contract, such as `pass` [default: a list of them].
     page: Option<String>,
+
+    /// Print the page as it is written, in Markdown.
+    #[arg(long)]
+    raw: bool,
 }
+
+/// Columns of a page.
+const WIDEST: usize = 100;
 
 /// Name, topic and text of each page.
 const PAGES: &[(&str, &str, &str)] = &[
@@ -62,6 +72,15 @@ pub(crate) fn guide(args: &GuideArgs, out: &mut dyn Write) -> Result<Exit, Faile
         let message = format!("there is no page `{wanted}`; there are {}", names.join(", "));
         return Err(Failed::Usage(message));
     };
-    out.write_all(text.as_bytes())?;
+    match args.raw || wanted == "workflow" {
+        true => out.write_all(text.as_bytes())?,
+        false => out.write_all(page::render(text, columns()).as_bytes())?,
+    }
     Ok(Exit::Holds)
+}
+
+/// As wide as the terminal, but no wider than a page that is easy to read.
+fn columns() -> usize {
+    let width = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+    width.clamp(40, WIDEST)
 }
