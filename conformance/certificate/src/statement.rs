@@ -58,7 +58,7 @@ pub struct Predicate {
     pub implementation: Option<Implementation>,
     /// The contracts that were asked for; none means: all that are claimed.
     pub asked: Vec<String>,
-    pub suite: SuiteTold,
+    pub suite: SuiteIdentity,
     pub laws: Laws,
     pub transcript: Named,
     pub contracts: Vec<Contract>,
@@ -97,7 +97,7 @@ pub struct Implementation {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SuiteTold {
+pub struct SuiteIdentity {
     /// Of the program that ran it.
     pub version: String,
     /// Of all features and fixtures.
@@ -233,7 +233,7 @@ impl Statement {
                 hooks: hello.hooks.clone(),
             }),
             asked: terms.asked.clone(),
-            suite: SuiteTold {
+            suite: SuiteIdentity {
                 version: record.proofmark.clone(),
                 digest: Digest { sha256: record.suite.clone() },
             },

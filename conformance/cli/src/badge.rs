@@ -10,14 +10,14 @@ use proofmark_certificate::statement::Statement;
 use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 
-/// Draw a badge (SVG) that says what a certificate says.
+/// Draw a badge (SVG) for a certificate.
 ///
-/// The certificate's form is checked, and nothing else: `proofmark verify` finds out whether it is true.
+/// This checks only the form of the certificate. `proofmark verify` checks whether it is true.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BadgeArgs {
     /// `certificate.json` or `certificate.dsse.json`.
     file: PathBuf,
-    /// Where the picture goes [default: stdout].
+    /// Write the SVG to this file [default: stdout].
     #[arg(long, value_name = "FILE.svg")]
     out: Option<PathBuf>,
 }

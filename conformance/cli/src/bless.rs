@@ -24,16 +24,16 @@ use crate::drive::cancel_on_signal;
 use crate::edit::Draft;
 use crate::exit::{Exit, Failed};
 
-/// Write what the reference (or a command after `--`) answers into fixtures, in place of what differs.
+/// Replace expected values in fixtures with what the reference (or a command after `--`) answers.
 ///
-/// A step with `"returns": {"$bless": true}` waits for this. Read what changes: a golden made so says what one
-/// implementation does, not what is right. Cases whose values come from the contract's text or from an oracle are left
-/// alone unless `--case` names them exactly.
+/// Write `"returns": {"$bless": true}` in a step to have its value filled in. Review every change: a blessed value says
+/// what one implementation does, not what is right. Cases whose values come from the contract's text or an oracle change
+/// only if `--case` names them exactly.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BlessArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// Only the fixture cases whose name matches. May be given several times.
+    /// Bless only fixture cases whose name matches. Repeat for several.
     #[arg(long, value_name = "GLOB")]
     case: Vec<String>,
     /// Write without asking.

@@ -15,12 +15,12 @@ use crate::options::{Filters, How};
 
 /// Certify a subject: the built-in reference, or any command after `--`.
 ///
-/// A contract is certified when every `must` that its text makes holds.
+/// A contract is certified if every `must` of its text holds.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CertifyArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// Only this contract. May be given several times.
+    /// Certify only this contract. Repeat for several.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
     #[command(flatten)]

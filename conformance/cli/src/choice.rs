@@ -20,17 +20,17 @@ pub(crate) struct SubjectChoice {
     /// The built-in subject.
     #[arg(value_name = "SUBJECT")]
     built_in: Option<BuiltIn>,
-    /// The manifest that says how the subject is started. `run`, `certify` and `doctor` read
-    /// `proofmark.toml` by themselves, if it is here and no subject is named.
+    /// A manifest that says how to start the subject [default: `proofmark.toml` in this folder, for `run`,
+    /// `certify` and `doctor`, if you name no subject].
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
-    /// The command is a server and no adapter: it is spoken to on this wire.
+    /// The command starts a server, not an adapter. Talk to it on this wire.
     #[arg(long, value_enum, requires = "command")]
     wire: Option<OnWire>,
-    /// Of a server on `http`: a path that is answered with 2xx once it serves [default: /].
+    /// With `--wire http`: a path that answers 2xx once the server is ready [default: /].
     #[arg(long, value_name = "PATH", requires = "wire")]
     ready: Option<String>,
-    /// The command that starts a subject's adapter, or with `--wire` a server.
+    /// The command that starts the adapter, or with `--wire` the server.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

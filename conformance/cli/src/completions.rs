@@ -6,7 +6,7 @@ use clap::CommandFactory as _;
 
 use crate::exit::{Exit, Failed};
 
-/// Print a script that completes proofmark's commands and options in a shell.
+/// Print a completion script for a shell.
 ///
 /// In bash: `source <(proofmark completions bash)`.
 #[derive(Debug, clap::Args)]

@@ -18,20 +18,20 @@ use crate::exit::{Exit, Failed, standing};
 use crate::options::SuiteChoice;
 use crate::parts::check_promises;
 
-/// Examine an adapter: framing, flushing, ids, sessions, large and unicode payloads, its end.
+/// Check an adapter: framing, flushing, ids, sessions, large and Unicode payloads, shutdown.
 ///
-/// It needs no operation to be there. What is found says what to change.
+/// It works before you implement any operation. Every finding says what to change.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// How long the adapter may take for one answer [default: 5000].
+    /// Timeout for each answer, in milliseconds [default: 5000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout: Option<u64>,
-    /// How long the adapter may take to start and say hello [default: 10000].
+    /// Timeout for starting and answering `hello`, in milliseconds [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     start_timeout: Option<u64>,
-    /// Tell it to programs, as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

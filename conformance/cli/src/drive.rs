@@ -1,4 +1,4 @@
-//! One run from the files of a suite to an exit code: the road that `run` and `certify` share.
+//! A whole run, from loading the suite to the exit code. `run` and `certify` share it.
 
 use std::io::{self, Write};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Changing the files of an author's suite: checked before anything is written, and never over what somebody else wrote.
+//! Changes files of an author's suite: checks everything first, and never overwrites someone else's change.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -13,19 +13,18 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{Exit, Failed};
 
-/// Tell which tools of an MCP server keep the response envelope.
+/// Report which tools of an MCP server keep the response envelope.
 ///
-/// Each tool that the server lists is called with input that it should refuse, and those that say that they only read also
-/// with input that fits their schema.
+/// Calls every listed tool with input that it should refuse, and read-only tools also with input that fits their schema.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EnvelopeArgs {
-    /// Call every tool with input that fits its schema, also those that may change something.
+    /// Call every tool with input that fits its schema, even tools that may change something.
     #[arg(long)]
     use_all: bool,
-    /// How long the server may take for one answer.
+    /// Timeout for each answer, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     timeout: u64,
-    /// Tell it to programs, as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     /// The command that starts the server.

@@ -7,10 +7,10 @@ use std::io::Write;
 
 use crate::exit::{Exit, Failed};
 
-/// Read a guide: for implementers, for a CI, for spec authors, and what they refer to; or a contract's own page.
+/// Read the guide: pages for implementers, CI and spec authors, and a page for each contract.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GuideArgs {
-    /// A page or a contract, such as `pass` [default: a list of them].
+    /// A page or a contract, for example `pass` [default: list all pages].
     page: Option<String>,
 
     /// Print the page as it is written, in Markdown.

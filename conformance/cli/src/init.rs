@@ -14,14 +14,14 @@ use crate::exit::{Exit, Failed};
 use crate::options::SuiteChoice;
 use crate::vendored::{self, Made};
 
-/// Make an adapter to fill in, with its kit and a manifest, in a new folder.
+/// Create an adapter to fill in, with its kit and a manifest.
 #[derive(Debug, clap::Args)]
 pub(crate) struct InitArgs {
     language: Language,
-    /// The folder to make. It may be there, but nothing in it is overwritten.
+    /// The folder to create. If it exists, nothing in it is overwritten.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Only this contract. May be given several times [default: all].
+    /// Include only this contract. Repeat for several [default: all].
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Reading and writing the files that outlive a run: bounded, whole or not at all.
+//! Reads and writes the files that outlive a run. Reads are bounded, and writes are atomic.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};

@@ -8,12 +8,12 @@ use proofmark_certificate::key::SecretKey;
 
 use crate::exit::{Exit, Failed};
 
-/// Make an ed25519 key to sign certificates with, and the public key to check them with.
+/// Create an ed25519 key pair: one to sign certificates, one to check them.
 ///
-/// Both are PEM files, as `openssl` makes and reads them. Nothing is ever overwritten.
+/// Both are PEM files that `openssl` can read. Existing files are never overwritten.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeygenArgs {
-    /// Where the private key goes; the public key goes beside it, with `.pub` added to the name.
+    /// The file for the private key. The public key goes to the same name with `.pub` added.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
 
-/// Check ledgers, fixtures and features: every fault with its file, line and column, and what would be right.
+/// Check ledgers, fixtures and features. Every problem has its file, line, column and fix.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LintArgs {
     #[arg(long, value_enum, default_value_t = Format::Human)]

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use crate::exit::{Exit, Failed};
 use crate::options::SuiteChoice;
 
-/// Print the names of all cases, requirements or contracts, one a line.
+/// Print the names of all cases, requirements or contracts, one per line.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     what: What,

@@ -13,10 +13,10 @@ use crate::keep;
 /// What every page of ours has in it.
 const TITLE: &[u8] = b".TH proofmark";
 
-/// Print the manual page, or write a page for each command.
+/// Print the manual page, or write one page per command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Write `proofmark.1` and a page for each command to this folder.
+    /// Write `proofmark.1` and a page per command to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

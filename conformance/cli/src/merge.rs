@@ -19,24 +19,24 @@ use crate::keep::{self, Own};
 use crate::options::{Known, RunFormat, SuiteChoice};
 use crate::outputs::{Outputs, with_reports};
 
-/// Merge the transcripts of the parts of one run, and judge the whole as `certify` would have.
+/// Merge the records of the parts of a run, and judge the whole as `certify` does.
 ///
-/// Together the parts must hold every case once: a part twice or a part missing is an error (2).
+/// The parts must contain every case exactly once. A missing or repeated part is an error (exit code 2).
 #[derive(Debug, clap::Args)]
 pub(crate) struct MergeArgs {
-    /// Transcripts that `run --record` wrote, or folders with such files (`*.jsonl`).
+    /// Records from `run --record`, or folders of them (`*.jsonl`).
     #[arg(required = true, value_name = "FILE|DIR")]
     parts: Vec<PathBuf>,
-    /// Only this contract was run. May be given several times.
+    /// The parts ran only this contract. Repeat for several.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
-    /// The manifest of the subject, whose suite and known failures count [default: `proofmark.toml`, if
-    /// it is here].
+    /// Take the suite and the known failures from this manifest [default: `proofmark.toml` in this folder, if there is
+    /// one].
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
     #[command(flatten)]
     issue: Issue,
-    /// What stdout gets.
+    /// Format of the report on stdout.
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     format: RunFormat,
     #[command(flatten)]

@@ -10,9 +10,9 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 use crate::edit::Draft;
 use crate::exit::{Exit, Failed};
 
-/// Write a requirement, a fixture or a feature to fill in; nothing is ever overwritten.
+/// Add a requirement, a fixture or a feature to fill in. Existing files are never overwritten.
 ///
-/// A contract that has no ledger yet gets one.
+/// Creates the ledger if the contract has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct NewArgs {
     #[command(subcommand)]
@@ -29,7 +29,7 @@ enum What {
 /// Add a requirement to a ledger, with the next free id.
 #[derive(Debug, clap::Args)]
 struct RequirementArgs {
-    /// Such as my.notes.
+    /// For example my.notes.
     contract: String,
     /// The promise in plain words.
     #[arg(long, default_value = "Say in one sentence what is promised.")]
@@ -39,7 +39,7 @@ struct RequirementArgs {
     source: Option<String>,
     #[arg(long, default_value = "must", value_parser = ["must", "should", "may"])]
     level: String,
-    /// Where the text is silent: why this and not something else. Makes it an interpretation.
+    /// Where the text is silent: why you chose this. Makes the requirement an interpretation.
     #[arg(long, value_name = "WHY")]
     interpretation: Option<String>,
     /// The folder of the suite.
@@ -47,17 +47,17 @@ struct RequirementArgs {
     suite: PathBuf,
 }
 
-/// Write a file with one case.
+/// Create a file with one case.
 #[derive(Debug, clap::Args)]
 struct CaseArgs {
-    /// Such as my.notes.
+    /// For example my.notes.
     contract: String,
-    /// The topic of a fixture, the name of a feature: in kebab-case.
+    /// The topic of the fixture or the name of the feature, in kebab-case.
     name: String,
-    /// The requirement that the case shows [default: the first that has no case yet, or else the first].
+    /// The requirement that the case shows [default: the first without a case, or else the first].
     #[arg(long, value_name = "ID")]
     shows: Option<String>,
-    /// The operation that the case calls [default: the first of the ledger].
+    /// The operation that the case calls [default: the first in the ledger].
     #[arg(long, value_name = "OPERATION")]
     call: Option<String>,
     /// The folder of the suite.

@@ -26,22 +26,20 @@ const PATIENCE_MS: u64 = 10_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Filters {
-    /// Only the cases of this contract. May be given several times.
+    /// Run only the cases of this contract. Repeat for several.
     #[arg(long, value_name = "ID")]
     pub(crate) contract: Vec<String>,
-    /// Only the cases whose name matches, with or without the contract before it. `*` stops at `/`,
-    /// `**` does not. May be given several times.
+    /// Run only cases whose name matches, with or without the contract in front. `*` stops at `/`, `**` does not.
+    /// Repeat for several.
     #[arg(long, value_name = "GLOB")]
     pub(crate) case: Vec<String>,
-    /// Only the cases that show this requirement. May be given several times.
+    /// Run only the cases that show this requirement. Repeat for several.
     #[arg(long, value_name = "ID")]
     pub(crate) requirement: Vec<String>,
-    /// Only this part of them: `hash:K/N` (a new case moves no other) or `slice:K/N` (parts of the
-    /// same size), with K from 1.
+    /// Run only part K of N: `hash:K/N` (a new case moves no other) or `slice:K/N` (parts of equal size).
     #[arg(long, value_name = "PART")]
     pub(crate) partition: Option<Partition>,
-    /// Only the cases that failed the last time that they ran here with this subject, in whichever run
-    /// that was; all, if none did.
+    /// Run only the cases that failed when they last ran in this folder with this subject. If none did, run all.
     #[arg(long)]
     pub(crate) last_failed: bool,
 }
@@ -70,10 +68,10 @@ impl Filters {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
-    /// How many processes of the subject work at a time [default: one for each core, at most 8].
+    /// Number of subject processes [default: one per core, at most 8].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
-    /// How many cases are under way in one process.
+    /// Number of cases in flight in each process.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) window: u16,
     /// Shuffle the order of the cases with this seed. Verdicts do not depend on it.
@@ -81,21 +79,21 @@ pub(crate) struct How {
     pub(crate) shuffle: Option<u64>,
     #[command(flatten)]
     pub(crate) laws: Laws,
-    /// How long a subject may take for one answer [default: 10000].
+    /// Timeout for each answer, in milliseconds [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) timeout: Option<u64>,
-    /// How long a subject may take to start and say hello [default: 10000].
+    /// Timeout for starting and answering `hello`, in milliseconds [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) start_timeout: Option<u64>,
     /// Run again whenever a file in this folder or in the suite changes.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Stop at the first failure that is not a known one, and show that one.
+    /// Stop at the first failure that is not a known failure, and show it.
     #[arg(long)]
     pub(crate) fail_fast: bool,
     #[command(flatten)]
     pub(crate) known: Known,
-    /// What stdout gets.
+    /// Format of the report on stdout.
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub(crate) format: RunFormat,
     #[command(flatten)]
@@ -158,11 +156,11 @@ impl How {
 /// What is known to fail.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Known {
-    /// A list of known failures. They are no surprise; any other failure, one of them that passes, and a
-    /// line that is stale or expired is.
+    /// A list of known failures. The run fails on an unlisted failure, a listed case that passes, or a stale or
+    /// expired line.
     #[arg(long, value_name = "FILE")]
     pub(crate) known_failures: Option<PathBuf>,
-    /// The day on which lines of that list are held to have expired or not [default: today].
+    /// Decide on this date whether a line of the list has expired [default: today].
     #[arg(long, value_name = "DATE", value_parser = day)]
     today: Option<Date>,
 }
@@ -208,13 +206,13 @@ fn day(text: &str) -> Result<Date, String> {
 /// How laws are tried.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Laws {
-    /// What the inputs of laws are made from. The same seed makes the same inputs.
+    /// Seed for the inputs of laws. The same seed makes the same inputs.
     #[arg(long, value_name = "N", default_value_t = LawOptions::default().seed)]
     seed: u64,
-    /// How many inputs each law is tried with.
+    /// Number of inputs for each law.
     #[arg(long, value_name = "N", default_value_t = LawOptions::default().cases, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     law_cases: u32,
-    /// Keep the smallest input that breaks a law as a fixture case, in `fixtures/` of this folder.
+    /// Save the smallest input that breaks a law as a fixture case in `DIR/fixtures/`.
     #[arg(long, value_name = "DIR")]
     pub(crate) save_found: Option<PathBuf>,
 }
@@ -227,7 +225,7 @@ impl Laws {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SuiteChoice {
-    /// A folder with `fixtures/` and `features/`, in place of the ones inside this program.
+    /// Use the `fixtures/` and `features/` of this folder instead of the built-in ones.
     #[arg(long, value_name = "DIR")]
     pub(crate) suite: Option<PathBuf>,
 }

@@ -25,17 +25,16 @@ use crate::options::SuiteChoice;
 /// So many items of a stream are shown.
 const MOST_ITEMS: usize = 20;
 
-/// Judge a recorded run again and show its cases: those that fail, or those that are asked for.
+/// Judge a recorded run again and show its failures, or the cases that you name.
 ///
-/// The subject is not needed. With a subject, the cases are sent to it again, and where what it does
-/// first departs from the record is shown.
+/// This needs no subject. If you give one, its cases run again, and the first difference from the record is shown.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// The transcript, as `run --record` or `certify --out` wrote it.
+    /// A record from `run --record` or `certify --out`.
     transcript: PathBuf,
     #[command(flatten)]
     subject: SubjectChoice,
-    /// Only the cases whose name matches, whether they fail or not. May be given several times.
+    /// Show cases whose name matches, also those that pass. Repeat for several.
     #[arg(long, value_name = "GLOB")]
     case: Vec<String>,
     #[command(flatten)]

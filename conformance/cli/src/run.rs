@@ -22,7 +22,7 @@ pub(crate) struct RunArgs {
     pub(crate) filters: Filters,
     #[command(flatten)]
     pub(crate) how: How,
-    /// Write what was seen of every case to this file, for `merge`, `replay` and `verify`.
+    /// Record what happened in every case, for `merge`, `replay` and `verify`.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }

@@ -16,30 +16,30 @@ use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
 use crate::program::this_program;
 
-/// Show that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. All of it, unless
-/// some is asked for.
+/// Prove that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. Runs all parts unless you choose
+/// some.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
     subject: SubjectChoice,
-    /// Subjects that do nothing right: none is certified, and no `must` holds.
+    /// Run subjects that do nothing right: none may be certified, and no `must` may hold.
     #[arg(long)]
     adversaries: bool,
-    /// The reference with one promise broken: exactly that promise must come out broken.
+    /// Run the reference with one requirement broken: exactly that one must be reported.
     #[arg(long)]
     saboteurs: bool,
-    /// One change at a time in what a passing subject answers: every case must notice.
+    /// Change one thing in a passing answer: the case must notice.
     #[arg(long)]
     mutants: bool,
-    /// Other orders, other numbers of workers, shards: the report must be the same to the byte.
+    /// Change order, workers and shards: the report must be the same bytes.
     #[arg(long)]
     determinism: bool,
-    /// Run every case in every run. Without it, a saboteur runs all cases of the promises that it breaks and one case of
-    /// each other requirement of the contract; and two ways of `--determinism` run all cases, the others a sample.
-    /// Takes several times as long.
+    /// Run every case in every run; takes several times as long. By default a saboteur runs all cases of the requirements
+    /// that it breaks and one case of each other requirement of the contract, and `--determinism` runs all cases twice
+    /// and a sample otherwise.
     #[arg(long)]
     full: bool,
-    /// Only this contract: its cases, and the saboteurs of its promises. May be given several times.
+    /// Run only the cases and saboteurs of this contract. Repeat for several.
     #[arg(long, value_name = "ID")]
     contract: Vec<String>,
     #[arg(long, value_enum, default_value_t = Format::Human)]

@@ -15,7 +15,7 @@ use crate::options::SuiteChoice;
 /// Print a case, a requirement or a contract: its text, its source, its cases and goldens.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// Such as NOTES-001, my.notes, or my.notes/append/round-trip.
+    /// For example NOTES-001, my.notes, or my.notes/append/round-trip.
     id: String,
     #[command(flatten)]
     suite: SuiteChoice,

@@ -7,7 +7,7 @@ use proofmark_suite::gherkin::vocabulary::{Below, VocabularyStep};
 
 use crate::exit::{Exit, Failed};
 
-/// List the steps that a feature can use, each with an example; with words, those nearest to them.
+/// List the steps that a feature can use, each with an example. With words, list the steps nearest to them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StepsArgs {
     /// A line as you would write it, or some words of it.

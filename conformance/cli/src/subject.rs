@@ -7,21 +7,21 @@ use proofmark_adversaries::Claims;
 
 use crate::exit::Exit;
 
-/// Be a subject on stdin and stdout: the reference, for `--` of another run or to try the protocol by hand.
+/// Run the reference as a subject on stdin and stdout, for another run or to try the protocol by hand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubjectArgs {
-    /// Be wrong on purpose, in the way of this name.
+    /// Run this adversary instead: a subject that is wrong on purpose.
     #[arg(long, hide = true, value_name = "NAME")]
     adversary: Option<String>,
-    /// What the adversary claims, in place of the contracts and hooks that there are.
+    /// The contracts and hooks that the adversary claims [default: all].
     #[arg(long, hide = true, value_name = "CONTRACT", requires = "adversary")]
     claim: Vec<String>,
     #[arg(long, hide = true, value_name = "HOOK", requires = "adversary")]
     hook: Vec<String>,
-    /// Be the MCP server that the subject names for this contract.
+    /// Run the MCP server of this contract.
     #[arg(long, hide = true, value_name = "CONTRACT", requires = "time")]
     mcp: Option<String>,
-    /// The time that the MCP server tells.
+    /// The time on the clock of the MCP server.
     #[arg(long, hide = true, value_name = "TIME", requires = "mcp")]
     time: Option<String>,
 }

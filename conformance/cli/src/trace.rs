@@ -21,24 +21,24 @@ use crate::drive::cancel_on_signal;
 use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
 
-/// Follow promises to their cases and to what proves these, or a change of a contract's text to what it touches.
+/// Show which cases, laws and saboteurs check each requirement, or what a change of a contract's text affects.
 ///
-/// With `--text`: exit code 0 when no pinned section changed, 1 when one did, 2 when that cannot be told.
+/// Exit codes with `--text`: 0 if no pinned section changed, 1 if one did, 2 if that could not be determined.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TraceArgs {
-    /// A requirement or a contract, such as NOTES-001 or my.notes [default: all].
+    /// A requirement or a contract, for example NOTES-001 or my.notes [default: all].
     #[arg(value_name = "REQUIREMENT|CONTRACT", conflicts_with = "text")]
     what: Option<String>,
-    /// Also count the changes of the reference's answers that the cases of each requirement notice. Takes seconds.
+    /// Also count the response mutants that the cases of each requirement kill. Takes seconds.
     #[arg(long, conflicts_with = "text")]
     mutants: bool,
-    /// A contract's text in another version, under the name that the ledgers have for it.
+    /// Another version of a contract's text, under the file name that the ledgers use.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     text: Vec<PathBuf>,
-    /// Write the hashes of the cited sections into the ledgers, as this text has them.
+    /// Write the hashes of the cited sections of this text into the ledgers.
     #[arg(long, requires = "text", requires = "suite")]
     pin: bool,
-    /// A certificate: which requirements that its subject was held to are touched?
+    /// List the requirements in this certificate that the change affects.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "text", conflicts_with = "pin")]
     certificate: Vec<PathBuf>,
     #[arg(long, value_enum, default_value_t = Format::Human)]

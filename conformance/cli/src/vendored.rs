@@ -1,4 +1,4 @@
-//! The kits, as they are copied beside an adapter: it needs nothing else, and no registry.
+//! The adapter kits that `init` copies beside an adapter, so that it needs no registry.
 
 use toml::{Table, Value};
 

@@ -16,20 +16,19 @@ use crate::options::SuiteChoice;
 
 /// Check a certificate: its signature, its digests, and every verdict, judged again from the transcript.
 ///
-/// Exit codes: 0 it is sound and says "certified" (and is signed by the key, if one is given); 1 it does
-/// not hold: changed, not signed by the key, or not certified; 2 it could not be determined: a file
-/// cannot be read, or the certificate is of another suite.
+/// Exit codes: 0 if it is sound, certified, and signed by the key that you give; 1 if it was changed, is not signed by
+/// that key, or does not certify; 2 if a file cannot be read or the certificate belongs to another suite.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
     /// `certificate.json`, or `certificate.dsse.json` for a signed one.
     file: PathBuf,
-    /// The public key (PEM) that must have signed it.
+    /// Require a signature by this public key (PEM).
     #[arg(long, value_name = "PUBKEY")]
     key: Option<PathBuf>,
     /// The transcript [default: the one beside the certificate].
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// A file that the certificate must be about. May be given several times.
+    /// Require that the certificate is about this file. Repeat for several.
     #[arg(long, value_name = "FILE")]
     artifact: Vec<PathBuf>,
     #[command(flatten)]

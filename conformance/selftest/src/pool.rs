@@ -1,4 +1,4 @@
-//! Several adversaries at a time.
+//! Runs several adversaries at a time.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

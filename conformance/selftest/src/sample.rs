@@ -1,4 +1,4 @@
-//! A part of the cases that stands for all of them.
+//! Chooses a sample of cases that covers every requirement.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! From what was seen of a step to what a fixture would have to say.
+//! Computes the expectation that a fixture needs from what a step showed.
 
 use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Step};
 use proofmark_judge::judge::Judge;

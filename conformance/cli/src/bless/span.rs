@@ -1,4 +1,4 @@
-//! Which characters of a fixture file say what: the rest of the file stays as it is, to the byte.
+//! Finds the characters of an expectation in a fixture file, so that everything else stays the same to the byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

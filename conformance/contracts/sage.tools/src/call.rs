@@ -1,5 +1,5 @@
-//! The call that is under way, where the contract's traits have no place for it: tools and providers outlive calls,
-//! the way to the harness does not. All of a call happens inside its own task, which is how it is found.
+//! The call in progress. Tools and providers outlive a call, and the contract's traits have no parameter for it, so it is
+//! found through the task that the call runs in.
 
 use std::cell::RefCell;
 

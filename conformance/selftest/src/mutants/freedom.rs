@@ -1,4 +1,4 @@
-//! What in a case says that a change is free.
+//! Finds the matchers of a case that allow a change.
 
 use std::collections::BTreeMap;
 

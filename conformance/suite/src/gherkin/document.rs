@@ -1,4 +1,4 @@
-//! What a feature file says, once read: every scenario with all that it takes from its surroundings.
+//! The content of a feature file: every scenario with its tags, background and steps.
 
 use cucumber::gherkin::StepType;
 

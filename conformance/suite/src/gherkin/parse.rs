@@ -1,5 +1,5 @@
-//! Gherkin, line by line, as Cucumber's own parser reads it: every legal form is taken, and whatever is not is told with
-//! its place, all of it in one go.
+//! Parses Gherkin line by line, as Cucumber's own parser does. It accepts every legal form and reports every problem of a
+//! file at once, with its position.
 //!
 //! The parser of the `gherkin` crate passes over too much in silence (escapes, media types, margins, a second
 //! feature), so files are read here; matching and playing steps stays with `cucumber`. It is stricter than Cucumber only where

@@ -1,4 +1,4 @@
-//! A step's wording, made comparable: what an author fills in, and other words for the same, do not count.
+//! Makes the wording of steps comparable: ignores what an author fills in, and treats synonyms as equal.
 
 /// What authors say for a word of the vocabulary; nothing where the word adds nothing.
 const SAME: [(&str, &str); 15] = [

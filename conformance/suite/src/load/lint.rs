@@ -1,4 +1,4 @@
-//! What must be true of a suite as a whole, so that its verdicts mean something.
+//! Checks the suite as a whole, so that its verdicts mean something.
 
 mod files;
 

@@ -1,4 +1,4 @@
-//! Walking the folder of an author's suite. What cannot be read, or would be passed over for its name, is one problem among others.
+//! Walks the folder of an author's suite. A file that cannot be read, or whose name would be ignored, is a problem.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A case that runs alone: what its process does is this case's doing.
+//! Runs a case alone in a process of its own, so that a fault of the process is this case's failure.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! One law on one subject: input after input, and the smallest that fails.
+//! Runs a law: one input after the other, then a search for the smallest input that fails.
 
 use super::play::{Faulted, Played};
 use proofmark_judge::case::Case;

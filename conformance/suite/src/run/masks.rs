@@ -1,4 +1,4 @@
-//! What differs from run to run, told in words that do not: paths of workspaces, and what servers make up.
+//! Replaces what differs between two runs with fixed words: workspace paths, and ids that servers make up.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

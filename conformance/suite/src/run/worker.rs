@@ -1,4 +1,4 @@
-//! One worker: a thread with a process of the subject and a window of cases in flight.
+//! A worker: a thread with one process of the subject and a window of cases in flight.
 //!
 //! When a process faults, nobody can tell which of the cases in flight is to blame. Each of them runs
 //! again at the end, alone in a fresh process, and that run decides. So a verdict does not depend on

@@ -1,6 +1,5 @@
-//! Signals that this process was started to ignore: whoever starts it in the background, or with `nohup`,
-//! does that. Processes that it starts would ignore them, too, and all that those start; a program that a
-//! case interrupts would then go on for ever.
+//! Resets signals that this process inherited as ignored, for example from `nohup` or a background job. Otherwise every
+//! process that it starts would ignore them too, and a program that a case interrupts would never end.
 
 use std::sync::Once;
 

@@ -1,4 +1,4 @@
-//! Files that a server speaks of: they lie in the session's workspace, and nowhere else.
+//! Reads files that a server wrote, only inside the session's workspace.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

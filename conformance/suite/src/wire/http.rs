@@ -1,4 +1,4 @@
-//! One request, one answer, on a connection of its own: what a case writes is what is sent.
+//! HTTP requests, each on a connection of its own. The harness sends exactly what the case says.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

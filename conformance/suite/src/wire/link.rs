@@ -1,4 +1,4 @@
-//! The way to one session's server: every operation of its wire.
+//! The connection to the server of one session: every operation of its wire.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

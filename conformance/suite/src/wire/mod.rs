@@ -1,5 +1,4 @@
-//! Wires of their own: contracts that are spoken by servers, and what the harness says to these as their users
-//! would.
+//! Contracts that servers speak on their own wire (MCP, HTTP, WebSocket), and the harness as their client.
 //!
 //! An operation of a wire is a call like any other: it has arguments and an answer, which goes into the
 //! transcript and is judged there. Only the way to the subject is another one.

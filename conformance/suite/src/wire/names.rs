@@ -1,5 +1,5 @@
-//! Names that a server makes up, told in the order in which they appear: so two runs tell the same, whatever
-//! ids a server draws. Which of them are the same is kept, and so is whether they have the form of an id at all.
+//! Renames the ids in a server's answers in their order of appearance, so that two runs give the same bytes.
+//! Equal ids stay equal, and a text without the form of an id stays as it is.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What an adapter's answer to `open` says of the wire that its session is spoken to on.
+//! Reads the part of the answer to `open` that names the session's server.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,4 @@
-//! A WebSocket that a case has open. It is read when the case reads, and not before: one that nobody reads is a
-//! slow consumer.
+//! A WebSocket of a case. It is read only when the case reads, so a socket that nobody reads is a slow consumer.
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};

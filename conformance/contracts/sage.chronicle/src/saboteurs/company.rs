@@ -1,4 +1,4 @@
-//! Appends that run at the same time, in one process and in several.
+//! Saboteurs of concurrent appends, in one process and in several.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is made or read that should not be.
+//! Saboteurs that create or read the wrong files.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Ids over the wrong bytes.
+//! Saboteurs that compute ids from the wrong bytes.
 
 use sage_utils::{canonical_json, sha256};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Reading that is not looking.
+//! Saboteurs that return stale, reordered or remembered events, or write while they read.
 
 use std::fs::{self, File};
 
