@@ -59,6 +59,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     rooms::harness_names_no_contract(&files, &names, &mut problems)?;
     rooms::judging_sees_no_reference(&files, &names, &mut problems)?;
     cycles::modules_import_in_one_direction(&files, &mut problems)?;
+    cycles::judging_needs_no_runtime(&mut problems)?;
     libraries::only_libraries_with_tests_are_tested(&files, &mut problems)?;
     every_dependency_has_a_reason(&mut problems)?;
     if problems.is_empty() {

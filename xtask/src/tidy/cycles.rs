@@ -1,4 +1,4 @@
-//! Modules of a crate import one another in one direction.
+//! Modules of a crate import one another in one direction, and whoever only judges needs no runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,29 @@ pub(super) fn modules_import_in_one_direction(
                 "{folder}: modules import one another in a circle: {}",
                 cycle.join(" → ")
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Crates that only judge, or only write what was judged.
+const OFFLINE: [&str; 3] = ["certificate", "judge", "report"];
+/// What drives subjects.
+const RUNTIME: [&str; 5] = ["cucumber", "hyper", "proofmark-suite", "reqwest", "tokio"];
+
+/// Whoever checks a certificate needs no subject, so these crates cannot start or reach one.
+pub(super) fn judging_needs_no_runtime(problems: &mut Vec<String>) -> Result<(), String> {
+    for name in OFFLINE {
+        let path = format!("conformance/{name}/Cargo.toml");
+        let manifest: toml::Table =
+            read(&path)?.parse().map_err(|fault| format!("{path}: {fault}"))?;
+        let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
+        let has = |name: &str| dependencies.and_then(|all| all.get(name));
+        for wrong in RUNTIME.into_iter().filter(|name| has(name).is_some()) {
+            problems.push(format!("{path}: it must not depend on `{wrong}`"));
+        }
+        if has("proofmark-protocol").is_some_and(|protocol| protocol.get("features").is_some()) {
+            problems.push(format!("{path}: it needs the messages of `proofmark-protocol` alone"));
         }
     }
     Ok(())
