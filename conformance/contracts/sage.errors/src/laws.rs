@@ -52,7 +52,7 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             (kind(), members(value(), 1..4)).prop_map(|((code, own), further)| {
             let further: Map<String, Value> =
-                further.into_iter().filter(|(key, _)| !TAKEN.contains(&key.as_str())).collect();
+                further.into_iter().filter(|(key, _)| is_free(key)).collect();
             let mut properties = own;
             properties.extend(further.clone());
             let mut fails: Map<String, Value> =
@@ -86,7 +86,7 @@ fn kind() -> impl Strategy<Value = (&'static str, Map<String, Value>)> {
 }
 
 /// Names that an error has by itself, or that the taxonomy gives a meaning.
-const TAKEN: &[&str] = &[
+pub(crate) const TAXONOMY: &[&str] = &[
     "code",
     "message",
     "name",
@@ -103,8 +103,12 @@ const TAKEN: &[&str] = &[
     "invariant",
     "expected",
     "actual",
-    // Of JavaScript's objects: what becomes of them as properties is no question of this contract.
-    "__proto__",
-    "constructor",
-    "toString",
+    "context",
 ];
+
+/// Members of JavaScript's objects. What happens to them as properties is not part of this contract.
+const OF_JAVASCRIPT: &[&str] = &["__proto__", "constructor", "toString"];
+
+fn is_free(key: &str) -> bool {
+    !TAXONOMY.contains(&key) && !OF_JAVASCRIPT.contains(&key)
+}

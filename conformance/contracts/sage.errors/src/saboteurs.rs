@@ -3,6 +3,7 @@
 use proofmark_protocol::Failure;
 use serde_json::{Map, Value};
 
+use crate::laws::TAXONOMY;
 use proofmark_room::bend::{Memory, Next, Reply, around};
 use proofmark_room::{Adversary, Subject};
 
@@ -44,26 +45,6 @@ pub(crate) const ALL: &[Adversary] = &[
         &["ERRORS-003"],
         |subject| loses(subject, |code, name| name == "name" && code != "EPERMISSION"),
     ),
-];
-
-const TAXONOMY: [&str; 17] = [
-    "name",
-    "code",
-    "message",
-    "cause",
-    "details",
-    "resource",
-    "operation",
-    "policy",
-    "timeoutMs",
-    "elapsedMs",
-    "path",
-    "holder",
-    "invariant",
-    "expected",
-    "actual",
-    "context",
-    "stack",
 ];
 
 fn change(answer: Reply, act: impl FnOnce(&mut Map<String, Value>)) -> Reply {
