@@ -86,6 +86,15 @@ pub fn load(files: &SuiteFiles) -> Result<Suite, Vec<Problem>> {
     proofmark_suite::load(files, &extensions())
 }
 
+/// Reads every ledger of the built-in suite, but only the cases of `wanted` contracts.
+///
+/// # Errors
+/// All problems of the files.
+pub fn load_part(wanted: &[String]) -> Result<Suite, Vec<Problem>> {
+    let is_wanted = |id: &str| wanted.iter().any(|one| one == id);
+    proofmark_suite::load_part(&files(), &extensions(), is_wanted)
+}
+
 /// Where the ledgers and the saboteurs of the rooms disagree. A ledger says `saboteur = true` of a requirement exactly
 /// where a saboteur breaks it.
 pub fn unmatched_saboteurs(suite: &Suite) -> Vec<Problem> {

@@ -44,7 +44,7 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
         return Err(Failed::Usage(NO_SUBJECT.to_owned()));
     }
     let subject = args.subject.resolve()?;
-    let suite = args.suite.load_for(&subject)?;
+    let suite = args.suite.load_ledgers(Some(&subject))?;
     let subject = subject.on_wire(suite, &suite.ids())?;
     let limit = |given: Option<u64>, said: Option<u64>, usual| {
         Duration::from_millis(given.or(said).unwrap_or(usual))

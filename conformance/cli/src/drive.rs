@@ -60,7 +60,7 @@ pub(crate) fn drive(
     if how.watch {
         return watch(&folders(how.suite.suite.as_deref().or(subject.suite.as_deref())));
     }
-    let suite = how.suite.load_for(&subject)?;
+    let suite = how.suite.load_for_run(&subject, filters, &how.known)?;
     let subject = subject.on_wire(suite, &filters.contract)?;
     let known = how.known.read(&subject, suite)?;
     let mut own = keep.as_mut().map(|keep| std::mem::take(&mut keep.files)).unwrap_or_default();

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use proofmark_judge::Suite;
 use proofmark_judge::ledger::Contract;
-use proofmark_judge::select::Selection;
 use proofmark_report::failure::quoted;
 
 use crate::exit::{Exit, Failed};
@@ -36,8 +35,8 @@ enum Language {
 }
 
 pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let suite = args.suite.load()?;
-    Selection { contracts: args.contract.clone(), ..Selection::default() }.of(suite)?;
+    let suite = args.suite.load_ledgers(None)?;
+    suite.has_contracts(&args.contract)?;
     let name = name_of(&args.folder)?;
     if args.language == Language::Rust && name == vendored::RUST_KIT {
         return Err(Failed::Usage(format!(

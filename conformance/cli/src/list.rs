@@ -24,7 +24,10 @@ enum What {
 
 /// Writes names to `out` and nothing else, so that the output can be piped.
 pub(crate) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    let suite = args.suite.load()?;
+    let suite = match args.what {
+        What::Cases => args.suite.load()?,
+        What::Requirements | What::Contracts => args.suite.load_ledgers(None)?,
+    };
     match args.what {
         What::Cases => {
             for case in &suite.cases {

@@ -56,6 +56,19 @@ impl Filters {
         }
     }
 
+    /// The only contracts with cases that these filters can select, where the filters alone say so.
+    fn only_contracts(&self) -> Option<Vec<String>> {
+        if !self.requirement.is_empty() {
+            return None;
+        }
+        match (self.contract.as_slice(), self.case.as_slice()) {
+            ([], []) => None,
+            (contracts, []) => Some(contracts.to_vec()),
+            ([], globs) => globs.iter().map(|glob| contract_of(glob)).collect(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn selection(&self) -> Selection {
         Selection {
             contracts: self.contract.clone(),
@@ -64,6 +77,12 @@ impl Filters {
             partition: self.partition,
         }
     }
+}
+
+/// The contract that a glob begins with. Only an id with a point in it cannot be the topic of a case as well.
+fn contract_of(glob: &str) -> Option<String> {
+    let (id, _) = glob.split_once('/')?;
+    (id.contains('.') && proofmark_catalog::room(id).is_some()).then(|| id.to_owned())
 }
 
 #[derive(Debug, clap::Args)]
@@ -251,6 +270,35 @@ impl SuiteChoice {
         Self::load_from(self.suite.as_deref())
     }
 
+    /// The suite for a run. Of the built-in one, the cases that the filters cannot select are not read.
+    pub(crate) fn load_for_run(
+        &self,
+        subject: &Subject,
+        filters: &Filters,
+        known: &Known,
+    ) -> Result<&'static Suite, Failed> {
+        let is_whole =
+            self.suite.is_some() || subject.suite.is_some() || known.file(subject).is_some();
+        if let (false, Some(contracts)) = (is_whole, filters.only_contracts()) {
+            let part = proofmark_catalog::load_part(&contracts).map_err(Failed::BrokenSuite)?;
+            // What does not fit this part is looked up in the whole, for a message that names what does.
+            if filters.selection().of(&part).is_ok() {
+                return Ok(Box::leak(Box::new(part)));
+            }
+        }
+        self.load_for(subject)
+    }
+
+    /// The suite without its cases: contracts, requirements, operations.
+    pub(crate) fn load_ledgers(&self, subject: Option<&Subject>) -> Result<&'static Suite, Failed> {
+        let folder = self.suite.as_deref().or(subject.and_then(|subject| subject.suite.as_deref()));
+        if folder.is_some() {
+            return Self::load_from(folder);
+        }
+        let suite = proofmark_catalog::load_part(&[]).map_err(Failed::BrokenSuite)?;
+        Ok(Box::leak(Box::new(suite)))
+    }
+
     /// The suite that the command line names, or else the manifest, or else the one inside.
     pub(crate) fn load_for(&self, subject: &Subject) -> Result<&'static Suite, Failed> {
         Self::load_from(self.suite.as_deref().or(subject.suite.as_deref()))
@@ -263,7 +311,13 @@ impl SuiteChoice {
 
     /// Only these contracts, or all if none is named.
     pub(crate) fn load_only(&self, contracts: &[String]) -> Result<Suite, Failed> {
-        Ok(read(self.suite.as_deref())?.only(contracts)?)
+        let suite = match &self.suite {
+            None if !contracts.is_empty() => {
+                proofmark_catalog::load_part(contracts).map_err(Failed::BrokenSuite)?
+            }
+            folder => read(folder.as_deref())?,
+        };
+        Ok(suite.only(contracts)?)
     }
 }
 

@@ -2,7 +2,6 @@
 //! them together.
 
 use proofmark_judge::case::Case;
-use proofmark_judge::select::Selection;
 use proofmark_judge::verdict::RunOutcome;
 use proofmark_judge::{Suite, nearest};
 use proofmark_protocol::HelloReply;
@@ -21,8 +20,9 @@ pub(crate) struct Part<'a> {
 
 /// What the manifest speaks of must be there: a contract or a hook that nobody knows is a slip of the pen.
 pub(crate) fn check_promises(subject: &Subject, suite: &Suite) -> Result<(), Failed> {
-    let named = subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
-    Selection { contracts: named, ..Selection::default() }.of(suite)?;
+    let named: Vec<String> =
+        subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
+    suite.has_contracts(&named)?;
     let hooks =
         || suite.contracts.iter().flat_map(|contract| contract.hooks.keys()).map(String::as_str);
     match subject.hooks.iter().find(|hook| !hooks().any(|known| known == *hook)) {

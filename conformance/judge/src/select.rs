@@ -47,6 +47,14 @@ pub enum PartitionError {
 }
 
 impl Suite {
+    /// Whether it has all of these contracts.
+    ///
+    /// # Errors
+    /// Names the first that it does not have, and the nearest that it has.
+    pub fn has_contracts(&self, ids: &[String]) -> Result<(), SelectError> {
+        known("contract", ids, || self.contracts.iter().map(|contract| contract.id.as_str()))
+    }
+
     /// Only these contracts and their cases; all of them, if none is named.
     ///
     /// # Errors
@@ -67,8 +75,7 @@ impl Suite {
 impl Selection {
     /// The cases that fit every filter, in name order. None at all is an error.
     pub fn of<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Case>, SelectError> {
-        let contracts = || suite.contracts.iter().map(|contract| contract.id.as_str());
-        known("contract", &self.contracts, contracts)?;
+        suite.has_contracts(&self.contracts)?;
         let requirements = || {
             suite
                 .contracts

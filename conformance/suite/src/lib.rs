@@ -14,6 +14,6 @@ pub mod subject;
 pub mod wire;
 
 pub use extensions::Extensions;
-pub use load::load;
 pub use load::source::{SourceError, SuiteFiles};
+pub use load::{load, load_part};
 pub use probe::{Does, Probe};

@@ -4,5 +4,6 @@
 
 mod authors;
 mod laws;
+mod parts;
 mod rooms;
 mod vocabulary;

@@ -122,7 +122,7 @@ fn header(report: &Report<'_>) -> Markup {
                 } @else {
                     dt { "Subject" } dd { "It never introduced itself." }
                 }
-                dt { "Suite" } dd { code { (report.suite.digest) } ", " (counted(report.suite.cases.len(), "case")) }
+                dt { "Suite" } dd { code { (report.suite.digest) } }
                 dt { "Laws" } dd {
                     (laws.cases) " inputs each, seed " (laws.seed)
                     @if *laws != usual { " (usual: " (usual.cases) ", seed " (usual.seed) ")" }
