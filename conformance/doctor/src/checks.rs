@@ -1,4 +1,4 @@
-//! The checks of messages: what is in them, and how many there are. One side of the protocol each.
+//! The checks of messages: their content and their number. Each check covers one aspect of the protocol.
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(super) fn code(answer: &Value) -> Option<i64> {
     answer["error"]["code"].as_i64()
 }
 
-/// Says hello and opens a session `d`.
+/// Sends `hello` and opens a session `d`.
 async fn ready(wire: &mut Wire) -> Result<(), Trouble> {
     wire.ask(0, "hello", &greeting()).await?;
     wire.ask(1, "open", &open("d")).await?;
@@ -51,7 +51,7 @@ pub(super) async fn unknown_members(wire: &mut Wire) -> Result<Finding, Trouble>
         params
     };
     let hello = wire.ask(0, "hello", &with_more(greeting())).await?;
-    // What is answered with an error in any case is no matter of members.
+    // An error that also comes without the extra member does not count.
     let close = json!({ "session": "d" });
     let plain = [
         None,
@@ -81,14 +81,14 @@ pub(super) async fn unknown_members(wire: &mut Wire) -> Result<Finding, Trouble>
     })
 }
 
-/// Lines in pieces, in company, after blank ones.
+/// Sends lines in pieces, two at once, and after blank lines.
 pub(super) async fn framing(wire: &mut Wire) -> Result<Finding, Trouble> {
     ready(wire).await?;
     let line = format!(
         "{}\n",
         json!({ "jsonrpc": "2.0", "id": 2, "method": "call", "params": call("d", json!("a snowman ☃ and a face 🙂")) })
     );
-    // In the middle of a character of several bytes.
+    // Cut inside a multi-byte character.
     let cut = line.find('☃').map_or(0, |at| at + 1);
     let (head, tail) = line.as_bytes().split_at(cut);
     wire.expects([2, 3, 4]);
@@ -132,7 +132,7 @@ pub(super) async fn ids(wire: &mut Wire) -> Result<Finding, Trouble> {
             other => other?,
         };
     }
-    // Another answer to one of them would be read before this one's.
+    // A duplicate answer would arrive before the answers to these calls.
     wire.ask(100, "call", &call("d", json!({}))).await?;
     wire.ask(101, "call", &call("d", json!({}))).await?;
     Ok(Finding::sound(CHECK, "each answer has the id of its request, in whatever order"))
@@ -281,7 +281,7 @@ pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
     ))
 }
 
-/// A call that waits for a fake must not keep the others waiting.
+/// A call that waits for a fake must not block the others.
 pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
     let hello = wire.ask(0, "hello", &greeting()).await?;
@@ -329,8 +329,8 @@ pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result
     })
 }
 
-/// What to say of a call that should have asked a fake and was answered without. Who does not claim the
-/// contract need not have it.
+/// The finding for a call that should have called a fake but was answered without. An adapter that does not claim the
+/// contract need not implement it.
 fn never_asked(
     check: &'static str,
     probe: Probe,
@@ -358,7 +358,7 @@ fn never_asked(
     }
 }
 
-/// No harness sends garbage, but a person at a prompt does.
+/// A harness never sends garbage, but a person at a prompt does.
 pub(super) async fn garbage(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "garbage";
     ready(wire).await?;

@@ -1,4 +1,4 @@
-//! How an adapter begins and how it ends: `hello`, what it says there, other versions, the end.
+//! The checks of an adapter's start and end: `hello`, other versions, shutdown.
 
 use proofmark_protocol::{HelloReply, PROTOCOL, RpcError};
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ use proofmark_judge::problem::did_you_mean;
 use proofmark_judge::suite::Suite;
 use proofmark_suite::subject::{Patience, StartError};
 
-/// `hello` in a fresh process, and what keeps an answer from coming.
+/// Sends `hello` to a new process, and diagnoses a missing answer.
 pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Option<Value>) {
     const CHECK: &str = "hello";
     let started = Instant::now();
@@ -40,7 +40,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
             };
             (finding, None)
         }
-        // It may have ended before anything could be written, or while it was: no request is to blame.
+        // It may have exited before or while we wrote: no request is to blame.
         Err(Trouble::Ended { status, stderr, .. }) => {
             let message = format!("the adapter ended {status} before it answered `hello`");
             let change = match stderr.is_empty() {
@@ -56,7 +56,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
     }
 }
 
-/// What `hello` says.
+/// Checks the content of the answer to `hello`.
 pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -> Finding {
     const CHECK: &str = "introduction";
     let bad = |message: String, change: String| Finding::unsound(CHECK, message, change);
@@ -170,7 +170,7 @@ impl Exam<'_> {
         Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
     }
 
-    /// A harness that dies closes stdin and says nothing.
+    /// A harness that dies closes stdin without a message.
     pub(super) async fn end_of_input(&self) -> Result<Finding, StartError> {
         const CHECK: &str = "end of input";
         let mut wire = self.start()?;
@@ -182,7 +182,7 @@ impl Exam<'_> {
 
     async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
         let fault = wire.end().await;
-        // Those that left its process group are found as a run finds them.
+        // Finds processes that left the group, as a run does.
         let left = self.orphans.kill();
         match fault.or((left > 0).then_some(Fault::LeftProcesses { count: left })) {
             None => Finding::sound(check, format!("it ends {when}, and leaves no process")),

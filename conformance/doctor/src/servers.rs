@@ -1,4 +1,4 @@
-//! The check of wires: does `open` name a server that can be spoken to?
+//! The check of wires: does `open` name a working server?
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use proofmark_judge::wire::Wire;
 use proofmark_suite::subject::{Patience, start_mcp};
 use proofmark_suite::wire::{Offer, reachable};
 
-/// The contracts on a wire of their own that an adapter claims.
+/// The claimed contracts that have their own wire.
 pub(super) fn claimed<'a>(hello: &Value, suite: &'a Suite) -> Vec<(Wire, &'a str)> {
     let claims = |id: &str| {
         let claimed = hello["result"]["contracts"].as_array();
@@ -21,7 +21,7 @@ pub(super) fn claimed<'a>(hello: &Value, suite: &'a Suite) -> Vec<(Wire, &'a str
     claimed.filter_map(|contract| Some((contract.wire?, contract.id.as_str()))).collect()
 }
 
-/// What it is called in findings.
+/// The name of the check in findings.
 pub(super) fn check(wire: Wire) -> &'static str {
     match wire {
         Wire::Mcp => "wire mcp",

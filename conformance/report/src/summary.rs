@@ -1,4 +1,4 @@
-//! One line per contract and per requirement, and the end of the story.
+//! One line per contract and per requirement, and the final verdict.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -52,7 +52,7 @@ fn standing(outcome: &RunOutcome, contract: &ContractResult<'_>) -> (Style, &'st
     }
 }
 
-/// The last word: which contracts are certified, and which are not.
+/// Writes the final verdict: which contracts are certified and which are not.
 pub fn write_verdict(
     out: &mut dyn Write,
     suite: &Suite,
@@ -91,7 +91,7 @@ pub fn write_verdict(
     Ok(())
 }
 
-/// The broken promises that decide, once more: the end of a log is what people see.
+/// Repeats the broken promises that decide: people read the end of a log.
 fn write_broken(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
     const MOST: usize = 20;
     let all = contracts.iter().flat_map(|contract| &contract.requirements);
@@ -143,7 +143,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Faults that no case is to blame for, and what else a reader should know.
+/// Writes faults that no case is to blame for, and other notes.
 pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) -> io::Result<()> {
     for fault in &outcome.faults {
         let message = fault.to_string();
@@ -181,7 +181,7 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
     Ok(())
 }
 
-/// How many cases came to what, and how long it took.
+/// Writes the number of cases by result, and the time.
 pub fn write_totals(
     out: &mut dyn Write,
     suite: &Suite,

@@ -1,4 +1,4 @@
-//! From what an author wrote to nodes that can be compared.
+//! Compiles what an author wrote into nodes that can be compared.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ pub(super) fn compile(source: &Value, place: Position) -> Result<Node, String> {
 }
 
 pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, String> {
-    // As a member it would be compared by name, and pass for something that it is not.
+    // As a plain member, a matcher would be compared by name and silently check something else.
     if let Some(name) = map.keys().find(|key| key.starts_with('$')) {
         return Err(format!(
             "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
@@ -37,10 +37,10 @@ pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, S
     map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Position::Member)?))).collect()
 }
 
-/// So many expressions are kept: a suite has some hundred, laws make new ones.
+/// The size of the cache: a suite has some hundred expressions, and laws generate new ones.
 const MOST_KEPT: usize = 1_000;
 
-/// The same few expressions stand in thousands of places: each is compiled once.
+/// Caches compiled expressions: the same few occur in thousands of places.
 fn regex(expression: &str) -> Result<Regex, regex::Error> {
     static KEPT: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

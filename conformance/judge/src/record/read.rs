@@ -1,4 +1,4 @@
-//! A record as bytes, and back. Strict: what is not written as this program writes it is refused.
+//! Reads and writes records. Strict: a record that this program would write differently is refused.
 
 use serde::Deserialize;
 
@@ -6,10 +6,10 @@ use super::lines::{CaseLine, Header, Version};
 use super::{FORMAT, Record};
 use crate::verdict::NotExercised;
 
-/// So many bytes of a record are read.
+/// The size limit of a record.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Why something is no record, or none of this suite.
+/// Why bytes are not a record, or not one of this suite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
     #[error("it says that laws were tried with no input; at least one is")]
@@ -61,7 +61,7 @@ impl Record {
         bytes
     }
 
-    /// Reads a record and checks its form. Whether it fits a suite is asked by [`Record::rejudge`].
+    /// Reads a record and checks its form. [`Record::rejudge`] checks whether it fits a suite.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
         if bytes.len() as u64 > MOST_BYTES {
             return Err(RecordError::TooLarge);
@@ -80,7 +80,7 @@ impl Record {
             if let super::CaseSeen::Played(transcript) = &mut recorded.seen {
                 super::settle(transcript);
             }
-            // Also what a reader would drop: a case that was not exercised and has steps.
+            // Also refuses data that a reader would drop, such as steps of a case that was not exercised.
             if self::line(&CaseLine::of(&recorded)).strip_suffix(b"\n") != Some(bytes) {
                 return Err(RecordError::NotCanonical { line });
             }
@@ -106,7 +106,7 @@ impl Record {
     }
 }
 
-/// One line of a record. Nothing in it can fail to be written.
+/// One line of a record. Serializing it cannot fail.
 fn line(value: &impl serde::Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');

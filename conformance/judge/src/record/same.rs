@@ -1,10 +1,10 @@
-//! The record is the run: what is written down, read again and judged comes out as it did.
+//! Checks the round trip: writing, reading and judging a record gives the verdicts of the run.
 
 use super::{Record, RecordError};
 use crate::suite::Suite;
 use crate::verdict::{CaseResult, RunOutcome, Verdict};
 
-/// Where a run and its record part, if they do.
+/// Where a run and its record differ, if they do.
 pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String> {
     let context = |what: &'static str| move |fault: RecordError| format!("{what}: {fault}");
     let record = Record::of(outcome, suite, None).map_err(context("the run has no record"))?;
@@ -30,7 +30,7 @@ pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String>
     if let Some(message) = outcome.results.iter().zip(&again.results).find_map(parts) {
         return Err(message);
     }
-    // What a certificate rests on says no more and no less.
+    // The settled record, which a certificate rests on, must give the same verdicts.
     let settled =
         read.settled(suite).rejudge(suite).map_err(context("the record cannot be settled"))?;
     let mut both = outcome.results.iter().zip(&settled.results);
@@ -40,7 +40,7 @@ pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String>
     }
 }
 
-/// Without stderr, which is not in a record: it may be another one each time.
+/// Without stderr: a record has none, and it may vary between runs.
 fn quiet(verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
     if let Verdict::Failed { failure } = &mut verdict {

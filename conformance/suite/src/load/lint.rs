@@ -1,4 +1,4 @@
-//! Checks the suite as a whole, so that its verdicts mean something.
+//! Lints a suite as a whole, so that its verdicts are meaningful.
 
 mod files;
 
@@ -14,7 +14,7 @@ use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
 use proofmark_judge::wire;
 
-/// A case needs the hooks whose operations it calls.
+/// Adds the hooks whose operations a case calls to its needs.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
     let Some(contract) = contract else { return };
     let mut needs: Vec<String> = case
@@ -28,11 +28,11 @@ pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
     case.needs = needs;
 }
 
-/// Folders of contracts of which a file could not be read: what refers to that is not wrong for it.
+/// Contract folders with unreadable files. References to such files are not reported.
 pub(crate) struct Unread<'a> {
-    /// Any file.
+    /// Folders in which any file is unreadable.
     pub(crate) broken: BTreeSet<&'a str>,
-    /// The ledger.
+    /// Folders whose ledger is unreadable.
     pub(crate) no_ledger: BTreeSet<&'a str>,
 }
 
@@ -96,7 +96,7 @@ fn about(case: &Case, message: impl std::fmt::Display) -> Problem {
     Problem::new(&case.at.file, case.at.line, format!("case `{}`: {message}", case.id()))
 }
 
-/// Across ledgers too: a verdict finds a requirement's cases by its id alone.
+/// Ids must be unique across all ledgers: a verdict finds a requirement's cases by its id.
 fn ids_are_unique(contracts: &BTreeMap<String, Contract>, problems: &mut Vec<Problem>) {
     let mut seen: HashMap<&str, &Requirement> = HashMap::new();
     for requirement in contracts.values().flat_map(|contract| &contract.requirements) {
@@ -127,10 +127,10 @@ fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The id of the outline of which a case is a row.
+/// The id of the outline that a case is a row of.
 fn outline_of(case: &Case) -> Option<&str> {
     let (id, _) = case.id().rsplit_once('/').filter(|(_, row)| row.parse::<usize>().is_ok())?;
-    // The rows of an outline stand below its steps, and a scenario's title above them.
+    // The rows of an outline come after its steps; a scenario's title comes before them.
     let below_its_steps = case.steps.last().is_some_and(|step| step.at.line < case.at.line);
     (matches!(case.kind, CaseKind::Scenario) && below_its_steps).then_some(id)
 }
@@ -139,7 +139,7 @@ struct CaseLint<'a> {
     fakes: &'a [&'static FakeKind],
     case: &'a Case,
     contract: &'a Contract,
-    /// How many rows each outline has.
+    /// The number of rows of each outline.
     rows: &'a HashMap<&'a str, usize>,
     problems: &'a mut Vec<Problem>,
 }
@@ -149,8 +149,8 @@ impl CaseLint<'_> {
         self.problems.push(about(self.case, message));
     }
 
-    /// Something is wrong with a step. Rows of an outline share their steps, and scenarios their background: so a narrative's step is told of
-    /// where it stands, in the same words for each case that it is part of, and thus once.
+    /// Reports a problem with a step. Rows of an outline share their steps, and scenarios their background. The
+    /// message is the same for each of these cases and is placed at the step, so that it is reported once.
     fn wrong_step(&mut self, step: &Step, message: impl std::fmt::Display) {
         match self.case.kind {
             CaseKind::Scenario => {
@@ -165,8 +165,8 @@ impl CaseLint<'_> {
         }
     }
 
-    /// Something is wrong with a tag, or with a fixture's member. Rows of an outline share their tags, so it is told once, and among the outline's own
-    /// lines: from a row on, the next tags are those of another scenario.
+    /// Reports a problem with a tag or a fixture's member. Rows of an outline share their tags, so it is reported
+    /// once, at a line of the outline itself: below a row, the next tags belong to another scenario.
     fn wrong_tag(&mut self, message: impl std::fmt::Display) {
         match (outline_of(self.case), self.case.steps.last()) {
             (Some(id), Some(last)) => {
@@ -277,7 +277,7 @@ impl CaseLint<'_> {
         {
             let mut wanted = Vec::new();
             references(&call.args, &mut wanted);
-            // With references in it, only the run can tell.
+            // Arguments with references can only be checked during the run.
             if let (true, Err(message)) =
                 (wanted.is_empty(), wire::arguments::check(&call.operation, &call.args))
             {
@@ -306,7 +306,7 @@ impl CaseLint<'_> {
         }
     }
 
-    /// Only a process that a call has started can be killed.
+    /// A case can kill only a process that an earlier call has started.
     fn check_processes(&mut self) {
         let case = self.case;
         let mut started: BTreeSet<&str> = BTreeSet::new();
@@ -328,7 +328,7 @@ impl CaseLint<'_> {
         }
     }
 
-    /// A reference is to what an earlier step saved.
+    /// A reference must name something that an earlier step saved.
     fn check_references(&mut self) {
         let mut saved: Vec<&str> = Vec::new();
         for step in &self.case.steps {
@@ -377,7 +377,7 @@ impl CaseLint<'_> {
     }
 }
 
-/// Where nothing is near enough to have been meant, what else would be right.
+/// The hint, or the fix if there is no hint.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
 }

@@ -1,4 +1,4 @@
-//! From files to a checked [`Suite`]: read, expand, compile, lint.
+//! Loads a [`Suite`]: reads, expands, compiles and lints its files.
 
 mod falsifiable;
 mod lint;
@@ -15,13 +15,13 @@ use self::source::SuiteFiles;
 use crate::extensions::Extensions;
 use crate::gherkin::{self, vocabulary::Vocabulary};
 
-/// Reads and checks every file, and adds what rooms have. Gives all problems, not only the first.
+/// Reads and checks every file, and adds the rooms' extensions. Returns all problems, not only the first.
 pub fn load(files: &SuiteFiles, extensions: &Extensions) -> Result<Suite, Vec<Problem>> {
     let steps = Vocabulary::new(&extensions.steps);
     let mut contracts: BTreeMap<String, Contract> = BTreeMap::new();
     let mut cases = Vec::new();
     let mut problems = Vec::new();
-    // Folders of contracts that were not read whole: what is missing there may be in what could not be read.
+    // Contract folders with unreadable files, which may hold whatever seems to be missing.
     let mut broken: BTreeSet<&str> = BTreeSet::new();
     let mut no_ledger: BTreeSet<&str> = BTreeSet::new();
     for problem in files.problems() {

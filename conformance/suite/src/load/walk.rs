@@ -10,7 +10,7 @@ use proofmark_judge::problem::{Lines, Problem, distance};
 
 pub(super) struct Walk {
     top: PathBuf,
-    /// Folders that were entered, by where they really are, and how they were called then.
+    /// The canonical paths of visited folders, with the name used for each.
     entered: BTreeMap<PathBuf, String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) problems: Vec<Problem>,
@@ -36,7 +36,7 @@ impl Walk {
         self.wrong(name, message);
     }
 
-    /// Everything in a folder, in the order of the names.
+    /// Reads everything in a folder, in name order.
     pub(super) fn folder(&mut self, path: &Path, name: &str) {
         let entries = fs::read_dir(path).and_then(|entries| {
             let mut names: Vec<_> =
@@ -48,7 +48,7 @@ impl Walk {
             Ok(entries) => entries,
             Err(fault) => return self.unreadable(name, &fault),
         };
-        // A link may lead back to where it stands, and several such would never end.
+        // A link may lead back to a parent folder, which would recurse forever.
         if let Some(first) = self.entered.get(&real) {
             let message = format!(
                 "it leads to `{first}`, which is read already; drop the link, or make a folder of it"
@@ -100,7 +100,7 @@ impl Walk {
         }
     }
 
-    /// An id of a contract may end like the name of a file.
+    /// A contract id may look like a file name.
     fn is_contract(&self, name: &str) -> bool {
         let mut parts = name.split('/').skip(1);
         match (parts.next(), parts.next()) {
@@ -112,13 +112,13 @@ impl Walk {
     }
 }
 
-/// What editors and systems leave behind.
+/// Files that editors and operating systems leave behind.
 fn is_dropping(name: &str) -> bool {
     let hidden = name.starts_with('.') && (name.starts_with(".#") || !SuiteFiles::takes(name));
     hidden || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// The name that a file of this name was to have, if it looks like one of ours. Other files, such as a README.md, may stand there.
+/// The intended name of a file that looks like a misspelt suite file. Other files, such as a README.md, are allowed.
 fn meant(name: &str) -> Option<String> {
     let own = name.rsplit('/').next().unwrap_or(name);
     let small = own.to_lowercase();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_leave_is_passed_over() {
+    fn editor_backups_are_ignored() {
         for name in [".a.feature.swp", "a.feature~", ".#a.feature", "#a.feature#", ".gitkeep"] {
             assert!(is_dropping(name), "{name}");
         }

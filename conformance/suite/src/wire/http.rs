@@ -1,4 +1,4 @@
-//! HTTP requests, each on a connection of its own. The harness sends exactly what the case says.
+//! HTTP requests, each on its own connection. The harness sends exactly what the case specifies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use super::offer::HttpServer;
 use crate::subject::Patience;
 use proofmark_judge::wire::arguments::{HttpRequest, Path};
 
-/// So many bytes of an answer are read.
+/// The most bytes of an answer that are read.
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// What came of a request, as cases see it. The error says what was wrong with the answer, or that there was none.
+/// Sends a request and returns the answer in the form that cases use.
 pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Value, Trouble> {
     let tell = request.tell.clone();
     let request = made(server, request).map_err(Trouble::Odd)?;
@@ -37,7 +37,7 @@ pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Va
     answer
 }
 
-/// Whether somebody answers there in HTTP, whatever it is.
+/// Checks that an HTTP server answers there, with any status.
 pub async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), String> {
     let request = HttpRequest { method: "GET".to_owned(), ..HttpRequest::default() };
     match tokio::time::timeout(patience.call, send(server, request)).await {
@@ -53,7 +53,7 @@ pub(super) async fn connect(server: &HttpServer) -> Result<TcpStream, Trouble> {
 }
 
 fn broken(fault: &hyper::Error) -> Trouble {
-    // The cause says more than hyper's own words.
+    // The cause is more specific than hyper's own message.
     let cause = std::error::Error::source(fault).map(|cause| format!(": {cause}"));
     Trouble::Lost(format!("no answer in HTTP: {fault}{}", cause.unwrap_or_default()))
 }
@@ -96,7 +96,7 @@ pub(super) fn target(path: &Path, query: &BTreeMap<String, String>) -> String {
     target
 }
 
-/// Everything but what RFC 3986 calls unreserved.
+/// Escapes everything except RFC 3986's unreserved characters.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -134,7 +134,7 @@ async fn read(
     Ok(response)
 }
 
-/// JSON where it is JSON, the text where it is not, and `null` for nothing.
+/// JSON if it parses, otherwise text, and `null` if empty.
 pub(super) fn body_of(bytes: &[u8]) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);

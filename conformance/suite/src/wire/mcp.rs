@@ -1,4 +1,4 @@
-//! An MCP server on its stdin and stdout, and what its tools answer.
+//! An MCP server on stdin and stdout, and the answers of its tools.
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::Trouble;
 use crate::subject::connection::Connection;
 use proofmark_judge::Fault;
 
-/// Calls a tool; the answer is its envelope.
+/// Calls a tool and returns its envelope.
 pub async fn tool(
     server: &Connection,
     name: &str,
@@ -27,7 +27,7 @@ pub async fn tool(
     envelope(&result).map_err(|message| Trouble::Odd(format!("the answer of `{name}`: {message}")))
 }
 
-/// Any request; both ways to answer it are told.
+/// Sends any request. Returns a result or a JSON-RPC error as a value.
 pub async fn request(server: &Connection, method: &str, params: &Value) -> Result<Value, Fault> {
     Ok(match server.call(method, method, params).await? {
         Ok(result) => json!({ "result": result }),
@@ -78,7 +78,7 @@ mod tests {
     #[case(json!({"content": [{"type": "text", "text": "done"}]}), None)]
     #[case(json!({"content": []}), None)]
     #[case(json!(null), None)]
-    fn an_envelope_stands_in_one_of_two_places(
+    fn an_envelope_is_found_in_either_place(
         #[case] result: Value,
         #[case] found: Option<Value>,
     ) {

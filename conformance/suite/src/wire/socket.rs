@@ -1,4 +1,4 @@
-//! A WebSocket of a case. It is read only when the case reads, so a socket that nobody reads is a slow consumer.
+//! A WebSocket of a case. The harness reads it only when the case does, so an unread socket is a slow consumer.
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -14,12 +14,12 @@ use super::http::{MOST_BYTES, body_of, connect, escaped, target};
 use super::offer::{HttpServer, filled};
 use proofmark_judge::wire::arguments::{OpenSocket, Sought};
 
-/// So many messages may come before the one that is looked for.
+/// The most messages to read while looking for one.
 const MOST_MESSAGES: usize = 20_000;
 
 pub(crate) struct Socket(WebSocketStream<TcpStream>);
 
-/// A socket, or what the server answered instead.
+/// Opens a socket, or returns the server's answer if it refuses.
 pub(super) async fn open(
     server: &HttpServer,
     args: &OpenSocket,
@@ -59,7 +59,7 @@ pub(super) async fn open(
 }
 
 impl Socket {
-    /// The messages up to the first that fits. Only those that fit `only` are told.
+    /// The messages up to the first that fits. Of the earlier ones, only those that fit `only`.
     pub(super) async fn until(
         &mut self,
         sought: &Sought,
@@ -81,7 +81,7 @@ impl Socket {
         Err(Trouble::Odd(message))
     }
 
-    /// The next so many that fit `only`.
+    /// The next `count` messages that fit `only`.
     pub(super) async fn take(
         &mut self,
         count: usize,
@@ -128,7 +128,7 @@ impl Socket {
         self.0.send(Message::text(text)).await.map_err(lost)
     }
 
-    /// The polite way; a server that is gone needs none.
+    /// Closes politely; ignores a server that is gone.
     pub(super) async fn close(mut self) {
         let _gone = self.0.close(None).await;
     }

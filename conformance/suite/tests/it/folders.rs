@@ -1,4 +1,4 @@
-//! A suite in a folder: what stands there and is no suite's file is told, and the rest is read.
+//! A suite in a folder: reads its files, and reports misplaced ones.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     for (path, text) in sound() {
         let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("it stands in a folder")).expect("a folder");
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
     folder
@@ -45,7 +45,7 @@ fn a_misnamed_file(#[case] path: &str, #[case] problem: &str) {
 #[case("fixtures/README.md")]
 #[case("features/demo/.story.feature.swp")]
 #[case("features/demo/story.feature~")]
-fn what_may_stand_beside(#[case] path: &str) {
+fn other_files_are_ignored(#[case] path: &str) {
     let folder = folder();
     fs::write(folder.path().join(path), "x").expect("a file");
     assert_eq!(problems_of(&folder), "");
@@ -59,9 +59,9 @@ fn a_folder_with_the_name_of_a_file() {
     assert_eq!(problems_of(&folder), format!("features/demo/dir.feature:1: {problem}"));
 }
 
-/// Each is one finding among others.
+/// Each problem is reported among the others.
 #[test]
-fn what_cannot_be_read_is_told_with_the_rest() {
+fn unreadable_files_are_reported_with_the_other_problems() {
     let folder = folder();
     let at = |path: &str| folder.path().join(path);
     fs::write(at("features/demo/latin.feature"), b"Feature: x\n# \xff\n").expect("a file");
@@ -78,7 +78,7 @@ fn what_cannot_be_read_is_told_with_the_rest() {
     );
 }
 
-/// Each leads to all, so that there are more ways than anybody could walk.
+/// Each link leads to all others, so the number of paths is unbounded.
 #[test]
 fn links_that_lead_back_are_not_followed() {
     let folder = folder();

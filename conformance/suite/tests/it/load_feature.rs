@@ -1,4 +1,4 @@
-//! Narratives: what is refused, where, and with which words.
+//! Invalid narratives: each problem, its place and its message.
 
 use rstest::rstest;
 
@@ -152,7 +152,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
     "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read |\n",
     "9: this row has 1 cells and the first has 2; write \\| for a bar inside a cell"
 )]
-// The parser would drop the third in silence.
+// The `gherkin` crate would silently drop the third cell.
 #[case::a_cell_too_many(
     "it returns null\n",
     "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read | {} | {} |\n",
@@ -203,7 +203,7 @@ fn no_gherkin(
     assert_eq!(first, format!("{FEATURE}:{line}: `{written}` is not Gherkin here; {fix}"));
 }
 
-/// What the `gherkin` crate, or Cucumber, would pass over in silence.
+/// Lines that the `gherkin` crate or Cucumber would silently ignore.
 #[rstest]
 #[case::first_step_misspelt(
     "When \"demo.read\" is called",
@@ -262,7 +262,7 @@ fn a_problem_has_a_column_and_a_fix() {
         places("is called", "is caled"),
         (5, 5, 25, "the nearest is `When \"utils.clock.now\" is called`".to_owned())
     );
-    // Inside a doc string: the character itself, with the margin.
+    // Inside a doc string: the exact character, counting the margin.
     let doc = "it returns:\n      \"\"\"json\n      {\n        x}\n      \"\"\"";
     let (line, column, ..) = places("it returns null", doc);
     assert_eq!((line, column), (9, 9));
@@ -304,7 +304,7 @@ fn an_outline_with_an_unknown_column() {
     );
 }
 
-/// Without rows it would silently be no case at all.
+/// Without rows, there would silently be no case.
 #[rstest]
 #[case("      | 7 |\n      | 9 |\n", "")]
 #[case("      | n |\n      | 7 |\n      | 9 |\n", "")]
@@ -316,7 +316,7 @@ fn an_outline_without_rows(#[case] old: &str, #[case] new: &str) {
     );
 }
 
-/// Its rows would go on counting where those of the first left off.
+/// The row numbers would continue from the first outline.
 #[test]
 fn two_outlines_of_one_id() {
     let again = OUTLINE.replace("Feature: Reading back\n", "");
@@ -326,9 +326,9 @@ fn two_outlines_of_one_id() {
     );
 }
 
-/// A fault in a step of an outline or a background is one fault.
+/// A problem in a step of an outline or a background is one problem.
 #[test]
-fn a_fault_is_told_once() {
+fn a_problem_is_reported_once() {
     refused(
         &OUTLINE.replace("Then it returns <n>", "Then it retruns"),
         "9: no step says `it retruns`; the nearest is `Then it returns:`",
@@ -336,7 +336,7 @@ fn a_fault_is_told_once() {
 }
 
 #[test]
-fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
+fn a_misspelt_operation_in_an_outline_is_reported_once_at_its_step() {
     let text = OUTLINE.replace("demo.read", "demo.raed");
     refused(&text, "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)");
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
@@ -346,9 +346,9 @@ fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
     assert_eq!((place.line, place.column, place.length), (5, 10, 11));
 }
 
-/// The next tags after a row are another scenario's.
+/// The next tags after a row belong to another scenario.
 #[test]
-fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
+fn a_wrong_tag_of_an_outline_is_reported_once_inside_it() {
     let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: See DEMO-009\n    When \"demo.read\" is called\n    Then it returns null\n";
     let text = format!("{}{sound}", OUTLINE.replace("@shows:DEMO-001", "@shows:DEMO-009"));
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
@@ -362,7 +362,7 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     assert!((3..=14).contains(&found[0].place().line), "{found:?}");
 }
 
-/// English words would be refused there.
+/// The file would not accept English keywords.
 #[rstest]
 #[case::step(
     "    Dann it returns null",

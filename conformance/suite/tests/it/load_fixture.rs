@@ -1,4 +1,4 @@
-//! Fixtures: what is refused, where, and with which words.
+//! Invalid fixtures: each problem, its place and its message.
 
 use proofmark_judge::case::{Action, MAIN_PROCESS, Origin};
 use rstest::rstest;
@@ -158,7 +158,7 @@ const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `f
 const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
 const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
-/// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
+/// Steps are on line 12; problems with the whole case are reported at its start, line 5.
 #[rstest]
 #[case::no_outcome(r#"{ "call": "demo.read" }"#, 12, ONE_OF)]
 #[case::two_outcomes(
@@ -388,7 +388,7 @@ fn no_cases() {
 }
 
 #[test]
-fn every_broken_case_of_a_file_is_told() {
+fn every_broken_case_of_a_file_is_reported() {
     assert_eq!(
         problems(cases(&[("a", "[]"), ("read/ok", "[]"), ("b", "[]")])),
         format!(
@@ -411,7 +411,7 @@ fn a_case_is_read_as_it_is_written() {
     let suite = load(files);
     let case = suite.case("demo/read/back").unwrap();
     assert_eq!(case.origin, Origin::Oracle("RFC 8785".to_owned()));
-    assert_eq!(case.needs, ["demo.lock"], "the hook of an operation is needed without being named");
+    assert_eq!(case.needs, ["demo.lock"], "the hook of an operation is needed even if the case does not name it");
     let calls: Vec<_> = case
         .calls()
         .map(|call| (call.operation.as_str(), call.args.clone(), call.process.as_str()))
@@ -431,7 +431,7 @@ fn a_case_is_read_as_it_is_written() {
 }
 
 #[test]
-fn the_sound_case_shows_where_it_stands() {
+fn a_case_knows_its_line() {
     let suite = load(sound());
     let case = suite.case("demo/read/back").unwrap();
     assert_eq!(

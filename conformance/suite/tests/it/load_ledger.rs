@@ -1,4 +1,4 @@
-//! Ledgers and the suite as a whole: what is refused, where, and with which words.
+//! Invalid ledgers and suites: each problem, its place and its message.
 
 use rstest::rstest;
 
@@ -130,7 +130,7 @@ sentence = "Nothing is lost."
 source = "Demo, Acceptance"
 "#;
 
-/// The sound ledger with a requirement more.
+/// The valid ledger with one more requirement.
 #[track_caller]
 fn with_second(requirement: &str) -> Vec<(String, String)> {
     let last = "source = \"Demo, Acceptance\"\n";
@@ -189,7 +189,7 @@ fn a_ledger_without_requirements() {
     );
 }
 
-/// A second contract with the ids of the first: its `must` would seem to be shown by cases of the other.
+/// A second contract with the ids of the first: cases of the other would seem to show its `must`.
 #[test]
 fn an_id_in_two_ledgers() {
     let files = sound();
@@ -237,7 +237,7 @@ fn a_file_in_a_wrong_place(#[case] path: &str) {
 }
 
 #[test]
-fn every_problem_is_told_in_the_order_of_the_files() {
+fn every_problem_is_reported_in_file_order() {
     let mut files = changed(FIXTURE, "\"origin\": \"contract\"", "\"origin\": \"guess\"");
     for (path, text) in &mut files {
         match path.as_str() {
@@ -267,15 +267,15 @@ fn a_byte_order_mark_is_tolerated_everywhere() {
 }
 
 #[test]
-fn the_digest_tells_suites_apart() {
+fn the_digest_distinguishes_suites() {
     let digest = load(sound()).digest;
-    assert_eq!(load(sound().into_iter().rev().collect()).digest, digest, "order does not count");
+    assert_eq!(load(sound().into_iter().rev().collect()).digest, digest, "the order does not matter");
     let other = load(changed(FIXTURE, "What was written is read.", "What was written stays."));
     assert_ne!(other.digest, digest);
 }
 
 #[test]
-fn a_case_of_something_optional_needs_its_hook() {
+fn a_case_of_an_optional_feature_needs_its_hook() {
     let files = changed(LEDGER, "source = ", "applies-with = \"demo.lock\"\nsource = ");
     let found = problems(files);
     let problem = "`DEMO-001` applies with the hook `demo.lock`, which the case does not need; name it in `needs`";

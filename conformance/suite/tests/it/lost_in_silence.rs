@@ -1,4 +1,4 @@
-//! What an author says, and what would be lost without a word: a second outcome, a doc string that nobody reads, a file that is a folder.
+//! Input that must not be silently lost: a second outcome, an unread doc string, a file that is also a folder.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ use crate::load_feature::{OUTLINE, refused};
 const THEN: &str = "    Then it returns null\n";
 const DOC: &str = "\n      \"\"\"\n      {}\n      \"\"\"\n";
 
-/// The sound narrative with these lines in place of its last.
+/// The valid narrative with these lines instead of its last.
 #[track_caller]
 fn reports(lines: &str, problem: &str) {
     assert_eq!(problems(changed(FEATURE, THEN, lines)), format!("{FEATURE}:{problem}"));
@@ -29,7 +29,7 @@ fn one_call_has_one_outcome(#[case] lines: &str, #[case] problem: &str) {
 }
 
 #[test]
-fn outcome_stream_and_asks_are_said_together() {
+fn outcome_stream_and_asks_go_together() {
     let asked =
         "Then the fake \"secrets\" was asked \"get\" with:\n\"\"\"\n{\"key\": \"K\"}\n\"\"\"\n";
     let lines = format!(
@@ -51,7 +51,7 @@ fn a_doc_string_that_nobody_reads(#[case] step: &str, #[case] right: &str) {
 }
 
 #[test]
-fn a_doc_string_under_a_step_of_which_no_form_takes_one() {
+fn a_doc_string_under_a_step_without_a_doc_string_form() {
     let problem = "6: this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)";
     reports(&format!("    Given the folder \"q\" exists{DOC}    Then it returns null\n"), problem);
 }
@@ -104,7 +104,7 @@ fn a_file_is_no_folder() {
 }
 
 #[test]
-fn a_process_that_nobody_called_in_is_not_killed() {
+fn only_a_used_process_can_be_killed() {
     let problem = "6: no step before calls anything in process `bb`; there are `a`";
     reports(
         &format!("    When process \"bb\" is killed\n    When \"demo.read\" is called\n{THEN}"),
@@ -142,7 +142,7 @@ fn a_tag_counts_once(#[case] old: &str, #[case] new: &str, #[case] problem: &str
 #[rstest]
 #[case::number(r#"{"$ref": 5}"#)]
 #[case::with_company(r#"{"$ref":"a","b":1}"#)]
-fn a_reference_that_is_none(#[case] written: &str) {
+fn a_malformed_reference(#[case] written: &str) {
     let args = format!("\"args\": {{\"x\": [{written}]}}");
     let found = problems(changed(FIXTURE, "\"args\": {}", &args));
     let shown = written.replace(": ", ":");
@@ -155,12 +155,12 @@ fn a_reference_that_is_none(#[case] written: &str) {
 }
 
 #[test]
-fn a_fault_of_one_row_names_it() {
+fn a_problem_of_one_row_names_it() {
     refused(
         &OUTLINE.replace("| 9 |", "| x |"),
         "5: with the example on line 14: the doc string is not JSON: expected value at line 1 column 7\nfeatures/demo/story.feature:9: with the example on line 14: no step says `it returns x`; the nearest is `Then it returns:`",
     );
-    // What the lint finds of a whole case is told so, too.
+    // Also for problems that the lint finds in a whole case.
     let outline = OUTLINE
         .replace("\"demo.read\" is", "\"demo.<call>\" is")
         .replace("| n |", "| n | call |")
@@ -190,7 +190,7 @@ const BLESS: &str = "write `\"returns\": {\"$bless\": true}`";
     r#""fails": {"$bless": true}"#,
     &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
 )]
-fn a_golden_waits_in_one_form(#[case] expected: &str, #[case] problem: &str) {
+fn bless_has_only_one_form(#[case] expected: &str, #[case] problem: &str) {
     let found = problems(changed(FIXTURE, RETURNS, expected));
     assert_eq!(found, format!("{FIXTURE}:12: case `read/back`: {problem}"));
 }
@@ -207,7 +207,7 @@ fn a_fixture_is_made_of_objects() {
 }
 
 #[test]
-fn a_narrative_waits_for_no_golden() {
+fn a_narrative_cannot_be_blessed() {
     let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
     reports("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
 }

@@ -1,4 +1,4 @@
-//! What must be true of the files that a case gives and expects.
+//! Lints the files that a case gives and expects.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl CaseLint<'_> {
             }
         }
     }
-    /// Nothing that is put there at once is a file and a folder.
+    /// No path may be both a file and a folder.
     fn check_folders(&mut self, files: &BTreeMap<String, FileGiven>) {
         for (path, _) in files.iter().filter(|(_, file)| is_no_folder(file)) {
             let folder = format!("{path}/");
@@ -82,7 +82,7 @@ impl CaseLint<'_> {
     }
 }
 
-/// What has a path of this kind can have nothing below it; a link may lead to a folder.
+/// Whether nothing can be below a path of this kind. A symlink may lead to a folder.
 fn is_no_folder(file: &FileGiven) -> bool {
     match file {
         FileGiven::Text(_) | FileGiven::Bytes(_) | FileGiven::Hardlink(_) | FileGiven::Fifo => true,
@@ -115,7 +115,7 @@ fn leads_away(path: &str, target: &str) -> bool {
     target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
 }
 
-/// What every machine has, and what writing to does no harm.
+/// Devices that every machine has and that are safe to write to.
 fn is_device(target: &str) -> bool {
     ["/dev/null", "/dev/zero", "/dev/full"].contains(&target)
 }
