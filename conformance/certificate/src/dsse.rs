@@ -28,15 +28,15 @@ struct Signature {
 /// Why an envelope is not valid for its payload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    #[error("it is no envelope: {0}")]
+    #[error("it is not a DSSE envelope: {0}")]
     Form(String),
     #[error("the envelope is not in canonical form, so it was changed after it was made")]
     NotCanonical,
-    #[error("the envelope's payload is `{0}`, and not `{PAYLOAD_TYPE}`")]
+    #[error("the envelope's payload is `{0}`, not `{PAYLOAD_TYPE}`")]
     OtherPayload(String),
-    #[error("it is signed by the key {found}, and not by the one given, {given}")]
+    #[error("it is signed by the key {found}, not by the given key {given}")]
     OtherKey { found: String, given: String },
-    #[error("the signature is not that of this key over this payload")]
+    #[error("the signature does not match this key and payload")]
     BadSignature,
 }
 
@@ -74,7 +74,8 @@ impl Envelope {
             return Err(EnvelopeError::OtherPayload(envelope.payload_type));
         }
         if envelope.signatures.len() != 1 {
-            let message = format!("{} signatures; there is one", envelope.signatures.len());
+            let message =
+                format!("it has {} signatures; exactly one is allowed", envelope.signatures.len());
             return Err(EnvelopeError::Form(message));
         }
         Ok(envelope)
@@ -84,7 +85,7 @@ impl Envelope {
     pub fn payload(&self) -> Result<Vec<u8>, EnvelopeError> {
         STANDARD
             .decode(&self.payload)
-            .map_err(|fault| EnvelopeError::Form(format!("the payload is no base64: {fault}")))
+            .map_err(|fault| EnvelopeError::Form(format!("the payload is not base64: {fault}")))
     }
 
     /// The key that the envelope names. It proves nothing.

@@ -21,7 +21,7 @@ pub enum KeyError {
     WrongKind { found: String, needed: &'static str, hint: &'static str },
     #[error("it is a PEM file of the right kind, but the key in it cannot be read: {0}")]
     Broken(String),
-    #[error("no random numbers can be had: {0}")]
+    #[error("cannot read system randomness: {0}")]
     NoRandom(String),
 }
 
@@ -118,7 +118,7 @@ fn labelled<'a>(
     (needed, hint): (&'static str, &'static str),
 ) -> Result<&'a str, KeyError> {
     let wrong = |found: String| KeyError::WrongKind { found, needed, hint };
-    let text = std::str::from_utf8(bytes).map_err(|_| wrong("no text".to_owned()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| wrong("not text".to_owned()))?;
     let mut begins = text.match_indices("-----BEGIN ");
     let after = begins.next().map(|(at, begin)| &text[at + begin.len()..]);
     if begins.next().is_some() {
@@ -140,9 +140,9 @@ fn labelled<'a>(
             Err(wrong("a key that is locked with a password".to_owned()))
         }
         Some(other) if is_label(other) => Err(wrong(format!("a PEM file with `{other}` in it"))),
-        Some(_) => Err(wrong("no PEM file, though it begins like one".to_owned())),
+        Some(_) => Err(wrong("not a PEM file, though it begins like one".to_owned())),
         None if text.starts_with("ssh-") => Err(wrong("an OpenSSH public key".to_owned())),
-        None => Err(wrong("no PEM file".to_owned())),
+        None => Err(wrong("not a PEM file".to_owned())),
     }
 }
 

@@ -155,15 +155,13 @@ pub enum StatementError {
     Selection(#[from] SelectError),
     #[error("the run was interrupted, so it determined nothing")]
     Interrupted,
-    #[error(
-        "the run is a part of a whole (`{partition}`); `proofmark merge` makes one of all parts"
-    )]
+    #[error("the run is only a part (`{partition}`); combine all parts with `proofmark merge`")]
     Part { partition: String },
-    #[error("case `{case}` was not run, so the run shows no contract completely")]
+    #[error("case `{case}` was not run, so the run is incomplete")]
     Hole { case: String },
-    #[error("case `{case}` was run, but not asked for")]
+    #[error("case `{case}` was run, but not requested")]
     Surplus { case: String },
-    #[error("two artifacts have the name `{name}`; the names in a statement are different")]
+    #[error("two artifacts have the name `{name}`; the names in a statement must be unique")]
     SameName { name: String },
     #[error("{fault}")]
     Form { fault: String },
@@ -292,21 +290,21 @@ impl Statement {
                 && digest.sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
         if predicate.subject_digest.sha256 != sha256(&canonical(&statement.subject)) {
-            return wrong("its subject is not the one that it was made for");
+            return wrong("its subject was changed");
         }
         let named = statement.subject.iter().chain([&predicate.transcript]);
         if !named.map(|one| &one.digest).chain([&predicate.suite.digest]).all(hex) {
-            return wrong("a SHA-256 is 64 hex digits in lower case");
+            return wrong("a SHA-256 must be 64 lower-case hex digits");
         }
         if !predicate.asked.is_sorted_by(|a, b| a < b) {
-            return wrong("what was asked for is sorted, and each once");
+            return wrong("`asked` must be sorted, and each contract once");
         }
         if certified && !predicate.unkept.is_empty() {
             return wrong("it is a certificate, but the manifest's promises are not kept");
         }
         let mut claimed = predicate.contracts.iter().filter(|one| one.claimed).peekable();
         if certified && (claimed.peek().is_none() || !claimed.all(|one| one.certified)) {
-            return wrong("it is a certificate, but not all that is claimed is certified");
+            return wrong("it is a certificate, but not every claimed contract is certified");
         }
         if certified && !predicate.faults.is_empty() {
             return wrong("it is a certificate, but the run had faults");
@@ -317,7 +315,7 @@ impl Statement {
         };
         let mut contracts = predicate.contracts.iter();
         if contracts.any(|one| one.certified && one.requirements.iter().any(|one| broken(&one))) {
-            return wrong("a contract is certified, and one of its promises does not hold");
+            return wrong("a contract is certified, but one of its promises does not hold");
         }
         Ok(statement)
     }
@@ -409,7 +407,7 @@ pub fn first_difference(stated: &Statement, made: &Statement) -> String {
         }
     }
     if stated.predicate.result != made.predicate.result {
-        return "it says another result than the transcript".to_owned();
+        return "its result differs from that of the transcript".to_owned();
     }
-    "what it says beside the verdicts is not what the transcript gives".to_owned()
+    "its verdicts match the transcript, but other members do not".to_owned()
 }

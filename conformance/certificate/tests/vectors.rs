@@ -99,8 +99,8 @@ const TORN: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIV
     "locked with a password"
 )]
 #[case(X25519, "a key of another algorithm")]
-#[case("", "no PEM file")]
-#[case("garbage", "no PEM file")]
+#[case("", "not a PEM file")]
+#[case("garbage", "not a PEM file")]
 fn a_key_of_the_wrong_kind_is_refused(#[case] text: &str, #[case] message: &str) {
     let Err(fault) = SecretKey::from_pem(text.as_bytes()) else { panic!("it was accepted") };
     let fault = fault.to_string();

@@ -24,7 +24,7 @@ const MEMBERS: [(&str, &str); 8] = [
     ("suggestions", "a list"),
     ("context", "an object"),
     ("error", "null, or an object"),
-    ("timestamp", "a moment as ISO 8601 writes it, such as 2025-12-25T00:00:00Z"),
+    ("timestamp", "an ISO 8601 timestamp, such as 2025-12-25T00:00:00Z"),
 ];
 
 /// The most pages of tools to read.
@@ -45,9 +45,9 @@ pub struct ToolFound {
 pub enum EnvelopeError {
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("the server cannot be spoken to: {fault}{stderr}")]
+    #[error("cannot talk to the server: {fault}{stderr}")]
     Fault { fault: Fault, stderr: String },
-    #[error("`tools/list` is not answered as MCP says: {0}")]
+    #[error("the answer to `tools/list` violates MCP: {0}")]
     NoTools(String),
     #[error(
         "the server lists no tools, so there is nothing to judge; is this the command that serves them?"
@@ -140,14 +140,14 @@ pub fn wrong_with(envelope: &Value, tools: &BTreeSet<&str>) -> Vec<String> {
             // The text does not define the result of a failure.
             Some(Value::Null) if name == "result" && envelope["success"] == false => {}
             Some(value) if !is_right(name, value) => {
-                wrong.push(format!("`{name}` is {value}, and must be {kind}"));
+                wrong.push(format!("`{name}` is {value}, but must be {kind}"));
             }
             Some(_) => {}
         }
     }
     match (&members.get("success"), members.get("error")) {
         (Some(Value::Bool(true)), Some(error @ Value::Object(_))) => {
-            wrong.push(format!("`success` is true, and `error` is {error}"));
+            wrong.push(format!("`success` is true, but `error` is {error}"));
         }
         (Some(Value::Bool(false)), Some(error)) => {
             let text = |name: &str| error[name].as_str().is_some_and(|text| !text.is_empty());
@@ -164,7 +164,7 @@ pub fn wrong_with(envelope: &Value, tools: &BTreeSet<&str>) -> Vec<String> {
         if target.is_none_or(|target| !tools.contains(target)) || !suggestion["params"].is_object()
         {
             wrong.push(format!(
-                "the suggestion {suggestion} cannot be called as it stands: `target` is a tool that is listed, `params` an object"
+                "the suggestion {suggestion} cannot be called as it is: `target` must be a listed tool, `params` an object"
             ));
         }
     }

@@ -174,7 +174,7 @@ impl Exam<'_> {
         if first == finding.check {
             return finding;
         }
-        let message = format!("the fault under `{first}` is in the way");
+        let message = format!("skipped because of the fault under `{first}`");
         Finding::new(finding.check, State::Spoilt, message)
     }
 }
@@ -190,10 +190,10 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
         Trouble::Silent { to, after, unfinished: Some(line) } => Finding::unsound(
             check,
             format!(
-                "no answer to `{to}` within {}; stdout has a line without an end: `{line}`",
+                "no answer to `{to}` within {}; stdout has a line without a newline: `{line}`",
                 seconds(after)
             ),
-            "end every message with `\\n` (a `\\r` alone ends no line), write it on one line, and flush",
+            "end every message with `\\n` (a `\\r` alone does not end a line), write it on one line, and flush",
         ),
         Trouble::Silent { to, after, unfinished: None } => Finding::unsound(
             check,
@@ -207,14 +207,14 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
                 seconds(took),
                 seconds(limit)
             ),
-            "answer sooner, or allow more: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
+            "answer faster, or allow more time: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
         ),
         Trouble::Ended { status, to, stderr } => Finding {
             stderr: last(stderr),
             ..Finding::unsound(
                 check,
                 format!("the adapter ended {status} before it answered `{to}`"),
-                "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+                "catch exceptions and answer with a JSON-RPC error; an adapter must exit only on `shutdown` or the end of input",
             )
         },
         Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
@@ -225,21 +225,21 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
         Trouble::Frame(fault) => Finding::unsound(
             check,
             fault.to_string(),
-            "write one message a line, of at most 16 MiB",
+            "write one message per line, each at most 16 MiB",
         ),
         Trouble::NotAMessage { line, wrong, change } => Finding::unsound(
             check,
-            format!("stdout carried what is no JSON-RPC 2.0 message ({wrong}): `{line}`"),
+            format!("stdout has a line that is not a JSON-RPC 2.0 message ({wrong}): `{line}`"),
             *change,
         ),
         Trouble::Unasked { what } => Finding::unsound(
             check,
-            format!("it answers what nobody asked: {what}"),
-            "answer each request once, with the `id` that it came with, and write nothing else to stdout",
+            format!("it sends answers that nobody requested: {what}"),
+            "answer each request once, with its own `id`, and write nothing else to stdout",
         ),
         Trouble::AsksTooMuch { what } => Finding::unsound(
             check,
-            format!("it asks without end: {what} of its own"),
+            format!("it sends too many requests: {what}"),
             "ask a fake only while a call needs it, and wait for the answer before the next request",
         ),
         Trouble::ClosedStdin => Finding::unsound(

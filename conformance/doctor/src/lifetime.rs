@@ -19,7 +19,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
     match wire.ask(0, "hello", &greeting()).await {
         Ok(answer) => {
             let elapsed = started.elapsed().as_millis();
-            let message = format!("said hello {elapsed} ms after it was started");
+            let message = format!("answered `hello` {elapsed} ms after its start");
             (Finding::sound(CHECK, message), Some(answer))
         }
         Err(silent @ Trouble::Silent { unfinished: None, .. }) => {
@@ -47,7 +47,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
                 true => {
                     "run the command by hand: it ends before it reads a request, and says nothing on stderr"
                 }
-                false => "fix what its stderr says: it ends before it reads a request",
+                false => "fix the error on its stderr: it ends before it reads a request",
             };
             let finding = Finding::unsound(CHECK, message, change);
             (Finding { stderr: last(&stderr), ..finding }, None)
@@ -69,7 +69,7 @@ pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -
     let hello: HelloReply = match serde_json::from_value(answer["result"].clone()) {
         Ok(hello) => hello,
         Err(fault) => {
-            return bad(format!("the answer to `hello` is not as it should be: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
+            return bad(format!("the answer to `hello` is invalid: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
         }
     };
     if hello.protocol != PROTOCOL {
@@ -101,15 +101,15 @@ pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -
     }
     if let Some(id) = promised.claims.iter().find(|id| !hello.contracts.contains(id)) {
         return bad(
-            format!("the manifest says that it claims `{id}`, and `hello` does not"),
-            "name it in `contracts` of `hello`, or take it out of `claims` in the manifest"
+            format!("the manifest says that it claims `{id}`, but `hello` does not"),
+            "name it in `contracts` of `hello`, or remove it from `claims` in the manifest"
                 .to_owned(),
         );
     }
     if let Some(hook) = promised.hooks.iter().find(|hook| !hello.hooks.contains(hook)) {
         return bad(
-            format!("the manifest says that it offers the hook `{hook}`, and `hello` does not"),
-            "name it in `hooks` of `hello`, or take it out of `hooks` in the manifest".to_owned(),
+            format!("the manifest says that it offers the hook `{hook}`, but `hello` does not"),
+            "name it in `hooks` of `hello`, or remove it from `hooks` in the manifest".to_owned(),
         );
     }
     let claims = if hello.contracts.is_empty() {
@@ -132,12 +132,12 @@ pub(super) async fn other_version(wire: &mut Wire) -> Result<Finding, Trouble> {
         Map::from_iter([("protocol".to_owned(), answer["result"]["protocol"].clone())]);
     Ok(match code(&answer) {
         Some(RpcError::INVALID_PARAMS) => {
-            Finding::sound(CHECK, "a protocol that it does not speak is refused with -32602")
+            Finding::sound(CHECK, "an unknown protocol version is refused with -32602")
         }
         Some(other) => Finding::unsound(
             CHECK,
             format!("protocol {} was refused with {other}", PROTOCOL + 98),
-            "refuse a protocol that you do not speak with the error -32602",
+            "refuse an unknown protocol version with the error -32602",
         ),
         None => Finding::unsound(
             CHECK,
@@ -146,7 +146,7 @@ pub(super) async fn other_version(wire: &mut Wire) -> Result<Finding, Trouble> {
                 PROTOCOL + 98,
                 Value::Object(kept)
             ),
-            "look at `protocol` in `hello`, and refuse what you do not speak with the error -32602",
+            "check `protocol` in `hello`, and refuse an unknown version with the error -32602",
         ),
     })
 }

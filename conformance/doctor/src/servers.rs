@@ -37,7 +37,7 @@ pub(super) async fn server(
     let check = check(wire);
     let unsound = |message: String, change: &str| Finding::unsound(check, message, change);
     let Ok(workspace) = TempDir::new() else {
-        return Ok(Finding::not_yet(check, "no folder can be made for a session"));
+        return Ok(Finding::not_yet(check, "cannot create a folder for a session"));
     };
     pipe.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
@@ -68,7 +68,7 @@ pub(super) async fn server(
                 stderr: super::last(&stderr),
                 ..unsound(
                     fault.to_string(),
-                    "let the server answer `initialize` as MCP says, and print for people on stderr",
+                    "let the server answer `initialize` as MCP requires, and write logs to stderr",
                 )
             },
             Err(fault) => unsound(fault.to_string(), "name a command that starts the server"),
@@ -76,7 +76,7 @@ pub(super) async fn server(
         Offer::Http(server) => match reachable(&server, patience).await {
             Ok(()) => Finding::sound(check, "the server answers where `open` says"),
             Err(message) => {
-                unsound(message, "answer `open` once the server serves, with its address")
+                unsound(message, "answer `open` when the server is ready, with its address")
             }
         },
     })

@@ -45,7 +45,7 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
             Ok(Some(message)) => format!("a session with {what} in its name {message}"),
             Err(Trouble::Silent { to, unfinished: None, .. }) => {
                 format!(
-                    "`{to}` got no answer with {what} in the session's name, and one without it"
+                    "`{to}` got no answer with {what} in the session's name, but got one without it"
                 )
             }
             Err(trouble) => return Err(trouble),
@@ -62,15 +62,15 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
     }
     if let Some(message) = came.iter().find_map(|came| match came {
         Came::Changed(message) => Some(message),
-        Came::Same | Came::Untold => None,
+        Came::Same | Came::Unknown => None,
     }) {
         return Ok(Finding::unsound(CHECK, message, UTF_8));
     }
     Ok(match came.contains(&Came::Same) {
-        true => Finding::sound(CHECK, "strings come back as they were sent"),
+        true => Finding::sound(CHECK, "strings come back unchanged"),
         false => Finding::not_yet(
             CHECK,
-            "not checked whether strings arrive as they were sent, since no answer gives one back; names of sessions are told apart",
+            "cannot check whether strings arrive unchanged, since no answer returns one; names of sessions are kept apart",
         ),
     })
 }
@@ -83,7 +83,7 @@ async fn known_by(wire: &mut Wire, id: i64, name: &str) -> Result<Option<String>
     }
     let called = wire.ask(id + 1, "call", &call(name, json!({}))).await?;
     if code(&called) == Some(RpcError::INVALID_PARAMS) {
-        return Ok(Some("was opened, and is not known afterwards".to_owned()));
+        return Ok(Some("was opened, but is unknown afterwards".to_owned()));
     }
     wire.ask(id + 2, "close", &json!({ "session": name })).await?;
     Ok(None)
@@ -95,7 +95,7 @@ enum Came {
     Same,
     Changed(String),
     /// It is missing, or in a form that proves nothing, such as escaped.
-    Untold,
+    Unknown,
 }
 
 /// Looks for the letters wherever an adapter may return them.
@@ -143,7 +143,7 @@ fn within(said: &Value, place: &str) -> Came {
             let how = if other == as_latin_1() { ": it was read as Latin-1" } else { "" };
             Came::Changed(format!("in {place}, `{LETTERS}` is `{other}`{how}"))
         }
-        _ => Came::Untold,
+        _ => Came::Unknown,
     }
 }
 
@@ -163,7 +163,7 @@ fn hashed(operation: &str, said: &Value) -> Came {
     } else if replaced("?") || replaced("\u{fffd}") {
         "as if they had been replaced by `?` or U+FFFD"
     } else {
-        return Came::Untold;
+        return Came::Unknown;
     };
     Came::Changed(format!("`{operation}` hashes `{LETTERS}` {message}"))
 }
@@ -180,8 +180,8 @@ mod tests {
     fn a_returned_string_shows_how_it_was_changed() {
         let said = |text: &str| within(&json!(format!("no proofmark.doctor-{text}-end here")), "x");
         assert_eq!(said(LETTERS), Came::Same);
-        assert_eq!(said(r"\u00e9\u2603"), Came::Untold, "escaped");
-        assert_eq!(within(&json!("not implemented"), "x"), Came::Untold);
+        assert_eq!(said(r"\u00e9\u2603"), Came::Unknown, "escaped");
+        assert_eq!(within(&json!("not implemented"), "x"), Came::Unknown);
         assert!(matches!(said("????"), Came::Changed(message) if message.ends_with("`????`")));
         assert!(
             matches!(said(&as_latin_1()), Came::Changed(message) if message.ends_with("Latin-1"))
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn a_hash_shows_how_the_string_was_changed() {
         let of = |text: &str| hashed("op", &json!(hex::encode(Sha256::digest(text))));
-        assert_eq!((of(LETTERS), of("something else")), (Came::Same, Came::Untold));
+        assert_eq!((of(LETTERS), of("something else")), (Came::Same, Came::Unknown));
         for wrong in [as_latin_1(), "?".repeat(4), "\u{fffd}".repeat(12)] {
             assert!(matches!(of(&wrong), Came::Changed(_)), "{wrong}");
         }

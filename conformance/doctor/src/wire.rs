@@ -248,7 +248,7 @@ impl Wire {
             (_, true) => self.asked.push(message),
             (Some(id), false) if is_answer => {
                 if !self.pending.remove(&id) {
-                    let what = format!("id {id} was not waited for, or had its answer already");
+                    let what = format!("id {id} is not pending, or was already answered");
                     return Err(Trouble::Unasked { what });
                 }
                 self.answers.insert(id, message);
@@ -259,7 +259,7 @@ impl Wire {
             _ if is_answer => {
                 return Err(not_a_message((
                     format!("its `id` is {}", message.get("id").unwrap_or(&Value::Null)),
-                    "give back the `id` of the request as it came: an integer, not a string, and without a fraction",
+                    "return the `id` of the request unchanged: an integer, not a string, and without a fraction",
                 )));
             }
             _ => {
@@ -332,7 +332,7 @@ fn shown(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned()
 }
 
-const A_MESSAGE: &str = "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`";
+const A_MESSAGE: &str = "write logs to stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`";
 
 /// Parses a line as a message. The error says what is wrong and what to do.
 fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
@@ -345,8 +345,8 @@ fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
     }
     let message = match serde_json::from_slice(line) {
         Ok(message @ Value::Object(_)) => message,
-        Ok(_) => return wrong("it is JSON, but no object", A_MESSAGE),
-        Err(_) => return wrong("it is no JSON", A_MESSAGE),
+        Ok(_) => return wrong("it is JSON, but not an object", A_MESSAGE),
+        Err(_) => return wrong("it is not JSON", A_MESSAGE),
     };
     match message.get("jsonrpc") {
         Some(version) if version == "2.0" => {}

@@ -142,7 +142,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Exited { status, during } => write!(f, "the subject ended {status} {during}"),
             Self::Garbage { message } => {
-                write!(f, "the subject printed something that is no message: {message}")
+                write!(f, "the subject printed a line that is not a message: {message}")
             }
             Self::HalfALine { excerpt } => {
                 write!(
@@ -159,10 +159,9 @@ impl fmt::Display for Fault {
             Self::AnsweredTwice { id } => {
                 write!(f, "the subject answered the same request twice (id {id})")
             }
-            Self::BadAnswer { to, message } => write!(
-                f,
-                "the subject's answer to `{to}` is not what the protocol asks for: {message}"
-            ),
+            Self::BadAnswer { to, message } => {
+                write!(f, "the subject's answer to `{to}` violates the protocol: {message}")
+            }
             Self::WrongVersion { spoken } => {
                 write!(f, "the subject speaks protocol {spoken}; this harness speaks {PROTOCOL}")
             }
@@ -173,15 +172,15 @@ impl fmt::Display for Fault {
                 write!(f, "the subject did not answer `{to}` within {after_ms} ms")
             }
             Self::ClosedStdout { during } => {
-                write!(f, "the subject closed its stdout {during}, but goes on running")
+                write!(f, "the subject closed its stdout {during}, but is still running")
             }
             Self::ClosedStdin { during } => {
-                write!(f, "the subject closed its stdin {during}, but goes on running")
+                write!(f, "the subject closed its stdin {during}, but is still running")
             }
             Self::IgnoredShutdown { signal } => {
                 write!(
                     f,
-                    "the subject went on after `shutdown` and the end of its input; it took {signal} to end it"
+                    "the subject did not exit after `shutdown` and the end of its input; the harness sent {signal}"
                 )
             }
             Self::LeftProcesses { count } => {
@@ -192,12 +191,12 @@ impl fmt::Display for Fault {
             }
             Self::OnlyTogether { fault } => write!(
                 f,
-                "the subject faulted (`{fault}`) with several cases under way, none of which does this alone; so no case is to blame, but the subject is"
+                "the subject faulted (`{fault}`) with several cases in flight, but with none of them alone; the subject is to blame, not a case"
             ),
             Self::GaveUp { after, last } => {
                 write!(
                     f,
-                    "not tried: the subject had failed {after} times in a row without one answer; the last time: {last}"
+                    "not tried: the subject failed {after} times in a row without an answer; the last fault: {last}"
                 )
             }
         }

@@ -103,7 +103,7 @@ pub fn bad_input(case: &Case, law: &Law, input: &Value, message: String) -> Box<
 
 /// A law passes only if every input was tried.
 pub fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failure> {
-    let message = format!("the law was tried with {tried} inputs of {}", options.cases);
+    let message = format!("the law was tried with {tried} of {} inputs", options.cases);
     Box::new(Failure::new("incomplete", message, &case.at))
 }
 
@@ -160,7 +160,7 @@ impl<'a> Judge<'a> {
             failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
         })?;
         wire::arguments::check(&call.operation, &args).map_err(|message| {
-            failed(format!("the call cannot be made with what earlier answers gave: {message}"))
+            failed(format!("earlier answers give invalid arguments for this call: {message}"))
         })?;
         Ok(args)
     }
@@ -192,7 +192,7 @@ impl<'a> Judge<'a> {
             _ => Err(Box::new(at_step(
                 step,
                 "incomplete",
-                "what was seen does not belong to this step".to_owned(),
+                "the transcript does not fit this step".to_owned(),
             ))),
         }
     }
@@ -202,7 +202,7 @@ impl<'a> Judge<'a> {
         let mut calls = step.calls().iter();
         match calls.find_map(|call| self.args(step, call).err()) {
             Some(failure) => failure,
-            None => Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())),
+            None => Box::new(at_step(step, "incomplete", "the step was not executed".to_owned())),
         }
     }
 
@@ -263,10 +263,8 @@ impl<'a> Judge<'a> {
                 whole("adapter-error", format!("the adapter refused `close`: {message}"))
             }
             (None, Some(ask)) => {
-                let message = format!(
-                    "`{}.{}` was called when no call could ask for it",
-                    ask.fake, ask.method
-                );
+                let message =
+                    format!("`{}.{}` was called outside of any call", ask.fake, ask.method);
                 whole("difference", message)
             }
             (None, None) => Ok(()),
@@ -309,7 +307,7 @@ fn outcome<'a>(
             return Err(Box::new(of_call("bad-answer", error.message.clone())));
         }
         Err(error) => {
-            let message = format!("the adapter broke instead of answering: {error}");
+            let message = format!("the adapter failed instead of answering: {error}");
             return Err(Box::new(of_call("adapter-error", message)));
         }
     };
@@ -317,7 +315,7 @@ fn outcome<'a>(
         if brief {
             return Err(bare(step, "bad-answer"));
         }
-        let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
+        let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}; `code`, `message` and an optional `name` must be strings";
         return Err(Box::new(Failure {
             got: Some(bounded_copy(reply)),
             ..of_call("bad-answer", message.to_owned())
@@ -338,11 +336,11 @@ fn outcome<'a>(
         return Err(Box::new(Failure {
             difference: Some(Difference {
                 path,
-                expected: format!("nothing that holds {}", Value::from(hidden)),
-                got: "a text that holds it".to_owned(),
+                expected: format!("no text that contains {}", Value::from(hidden)),
+                got: "a text that contains it".to_owned(),
             }),
             got: Some(shown_outcome(kind, value)),
-            ..of_call("difference", "a text that must stay hidden was told".to_owned())
+            ..of_call("difference", "the call leaked a text that must stay hidden".to_owned())
         }));
     }
     Ok((kind, value))

@@ -39,12 +39,12 @@ pub enum KnownError {
     #[error("line {line}: `{date}` is not a date such as `until=2027-01-31`")]
     BadDate { line: usize, date: String },
     #[error(
-        "line {line}: the last day of `{case}` stands right after its name, as `until=2027-01-31`; a reason does not begin with `until` or hold `until=`"
+        "line {line}: write the deadline of `{case}` right after its name, as `until=2027-01-31`; a reason must not begin with `until` or contain `until=`"
     )]
     BadUntil { line: usize, case: String },
-    #[error("line {line}: `{case}` stands in line {first} already")]
+    #[error("line {line}: `{case}` is already listed in line {first}; delete one")]
     Twice { line: usize, first: usize, case: String },
-    #[error("line {line}: `{glob}` names no single case; each known failure has a line of its own")]
+    #[error("line {line}: `{glob}` is a glob; write one line for each known failure")]
     Glob { line: usize, glob: String },
 }
 
@@ -122,7 +122,7 @@ impl KnownFailures {
                     problems.push(KnownProblem::UnexpectedPass { line: number, case });
                 }
                 (Verdict::NotExercised { reason }, _, _) => {
-                    let message = format!("it is not exercised, since {reason}");
+                    let message = format!("it is not exercised: {reason}");
                     problems.push(KnownProblem::Stale { line: number, case, message });
                 }
                 (Verdict::Failed { .. }, None, Some(until)) => {

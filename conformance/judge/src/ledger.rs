@@ -149,12 +149,12 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
     let at = named.line;
     if !is_contract_id(ledger.contract.get_ref()) {
         let message =
-            format!("`{}` is no id of a contract; {CONTRACT_IDS}", ledger.contract.get_ref());
+            format!("`{}` is not a valid contract id; {CONTRACT_IDS}", ledger.contract.get_ref());
         problems.push(Problem::exact(file, named, message));
     }
     if ledger.contract.get_ref() != folder {
         let message = format!(
-            "contract `{}` stands in the folder `{folder}`; they must be the same",
+            "contract `{}` is in the folder `{folder}`; the names must match",
             ledger.contract.get_ref()
         );
         problems.push(Problem::exact(file, named, message));
@@ -172,7 +172,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         }
         if let Some(first) = seen.insert(id, line) {
             wrong(format!(
-                "id `{id}` stands on line {first} already; ids are permanent and unique"
+                "id `{id}` is already used on line {first}; ids are permanent and unique"
             ));
         }
         if entry.basis == Basis::Interpretation
@@ -184,7 +184,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         }
         if entry.sentence.trim().is_empty() || entry.source.get_ref().trim().is_empty() {
             wrong(format!(
-                "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+                "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where the text says it)"
             ));
         }
         if entry.excluded.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
@@ -193,14 +193,16 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         if let Some(hook) = entry.applies_with.as_ref().filter(|it| !ledger.hooks.contains_key(*it))
         {
             let hint = did_you_mean(hook, ledger.hooks.keys().map(String::as_str));
-            wrong(format!("`{id}` applies with `{hook}`, which is no hook of this ledger{hint}"));
+            wrong(format!(
+                "`{id}` applies with `{hook}`, which is not a hook of this ledger{hint}"
+            ));
         }
     }
     if ledger.requirement.is_empty() {
         problems.push(Problem::exact(
             file,
             named,
-            "the ledger has no `[[requirement]]`; a contract without promises certifies nothing",
+            "the ledger has no `[[requirement]]`; add at least one",
         ));
     }
     if let Some(sections) = &ledger.sections {
@@ -263,14 +265,14 @@ fn wrong_operations(
             let written = name.get_ref();
             let mut tell = |message: String| wrong.push((name.span(), message));
             if !is_operation(written) {
-                tell(format!("`{written}` is no name of an operation; {OPERATIONS}"));
+                tell(format!("`{written}` is not a valid operation name; {OPERATIONS}"));
             }
             if !seen.insert(written) {
-                tell(format!("the operation `{written}` stands twice; name each once"));
+                tell(format!("the operation `{written}` occurs twice; name each once"));
             }
             if let Some(wire) = Wire::of(written) {
                 tell(format!(
-                    "`{written}` is an operation of the wire `{wire}`; it comes with `wire = \"{wire}\"`"
+                    "`{written}` is an operation of the wire `{wire}`; drop it, since `wire = \"{wire}\"` includes it"
                 ));
             }
             if hooks.contains_key(written) {

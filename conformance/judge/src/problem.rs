@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_fix_follows_the_first_semicolon_outside_backticks() {
         let fix = |message: &str| Problem::new("f", 1, message).fix().to_owned();
-        assert_eq!(fix("no step says `a; b`; the nearest is `c; d`"), "the nearest is `c; d`");
+        assert_eq!(fix("no step matches `a; b`; the nearest is `c; d`"), "the nearest is `c; d`");
         assert_eq!(fix("unknown field `x`, expected `y`"), "`y`");
         assert_eq!(fix("no `x` (did you mean `y`?)"), "did you mean `y`?");
         assert_eq!(fix("it must be `y`"), "it must be `y`");

@@ -222,9 +222,7 @@ pub(crate) fn check_pins<'a>(
                 }
                 None => wrong.push((
                     source.span(),
-                    format!(
-                        "the source cites `{citation}`, which no pinned section is called; {FIX}"
-                    ),
+                    format!("the source cites `{citation}`, which is not a pinned section; {FIX}"),
                 )),
             }
         }
@@ -242,7 +240,7 @@ pub(crate) fn check_pins<'a>(
         {
             wrong.push((
                 hash.span(),
-                format!("a pin is `sha256:` and 64 lower-case hex digits; {FIX}"),
+                format!("a pin must be `sha256:` and 64 lower-case hex digits; {FIX}"),
             ));
         }
     }

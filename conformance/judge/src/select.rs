@@ -29,9 +29,9 @@ pub enum SelectError {
     BadGlob { glob: String, fault: String },
     #[error("no case matches `{glob}`{hint}; `proofmark list cases` shows all")]
     NoMatch { glob: String, hint: String },
-    #[error("no case is left by these filters together; a run of zero cases shows nothing")]
+    #[error("no case matches all filters; relax one of them")]
     Nothing,
-    #[error("`{partition}` has none of the {cases} selected cases; take fewer parts")]
+    #[error("`{partition}` has none of the {cases} selected cases; use fewer parts")]
     EmptyPart { partition: Partition, cases: usize },
 }
 
@@ -40,7 +40,7 @@ pub enum SelectError {
 pub enum PartitionError {
     #[error("`{0}` must be `hash:K/N` or `slice:K/N`, such as `hash:1/3`")]
     Form(String),
-    #[error("`{0}`: of N parts, K is one from 1 to N")]
+    #[error("`{0}`: K must be from 1 to N")]
     Bounds(String),
     #[error("`{0}`: no suite has so many cases; N is at most 4294967295")]
     TooMany(String),

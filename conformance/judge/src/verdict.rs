@@ -66,7 +66,7 @@ impl std::fmt::Display for NotExercised {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotClaimed => f.write_str("the subject does not claim the contract"),
-            Self::NoWorkspace(fault) => write!(f, "the workspace cannot be made: {fault}"),
+            Self::NoWorkspace(fault) => write!(f, "cannot create the workspace: {fault}"),
             Self::HookMissing(hook) => write!(f, "the subject has no test hook `{hook}`"),
         }
     }
@@ -201,7 +201,9 @@ impl ContractResult<'_> {
 pub enum KnownProblem {
     #[error("line {line}: `{case}` is known to fail, but passes; delete the line")]
     UnexpectedPass { line: usize, case: String },
-    #[error("line {line}: `{case}` was to be repaired by {until}, and still fails")]
+    #[error(
+        "line {line}: `{case}` still fails after its deadline {until}; fix it, or move the deadline"
+    )]
     Expired { line: usize, case: String, until: String },
     #[error("line {line}: `{case}` is stale: {message}")]
     Stale { line: usize, case: String, message: String },

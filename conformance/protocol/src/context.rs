@@ -37,9 +37,9 @@ impl Fakes {
         match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
             Ok(Reply::Value(value)) => Ok(value),
             Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
-            Err(fault) => {
-                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
-            }
+            Err(fault) => Err(Failure::broken(format!(
+                "the answer of fake `{fake}` is not a valid reply: {fault}"
+            ))),
         }
     }
 }

@@ -199,13 +199,13 @@ impl Incoming {
         let wrong = |fault| Err(NotAMessage { excerpt: excerpt(line), fault });
         // Validate the whole line: a wrong byte is an error even in an ignored field.
         let text = std::str::from_utf8(line)
-            .map_err(|fault| not_json(format!("no UTF-8 at byte {}", fault.valid_up_to())))?;
+            .map_err(|fault| not_json(format!("invalid UTF-8 at byte {}", fault.valid_up_to())))?;
         let envelope = match serde_json::from_str::<Envelope>(text) {
             Err(fault) if !fault.is_data() => return Err(not_json(fault.to_string())),
             // serde would accept a list of the values in order.
             _ if !text.trim_start().starts_with('{') => {
                 return wrong(
-                    "a message is one object on a line of its own; batches are not spoken",
+                    "a message is one object on a line of its own; batches are not supported",
                 );
             }
             Err(_) => {

@@ -272,7 +272,10 @@ async fn a_harness_that_does_not_play_a_fake_breaks_the_call() {
         if expected.is_null() {
             let message = answer["error"]["message"].as_str().unwrap_or_default().to_owned();
             assert_eq!(answer["error"]["code"], json!(-32000));
-            assert!(message.starts_with("the answer of fake `secrets` is no reply: "), "{message}");
+            assert!(
+                message.starts_with("the answer of fake `secrets` is not a valid reply: "),
+                "{message}"
+            );
         } else {
             assert_eq!(answer, expected);
         }

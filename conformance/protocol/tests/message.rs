@@ -42,7 +42,7 @@ const NOT: &str = "is not a JSON-RPC 2.0 message:";
 const ENVELOPE: &str = "an envelope has an id (string or integer), a method with params, or a result or an error with code and message";
 const VERSION: &str = "`jsonrpc` must be \"2.0\"";
 const ID: &str = "`id` must be a string or an integer";
-const OBJECT: &str = "a message is one object on a line of its own; batches are not spoken";
+const OBJECT: &str = "a message is one object on a line of its own; batches are not supported";
 
 #[rstest]
 #[case::no_version(r#"{"id":1,"result":1}"#, VERSION)]
@@ -126,7 +126,7 @@ fn not_json(#[case] line: &[u8], #[case] shown: &str, #[case] fault: &str) {
 #[case::a_surrogate(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xed\xa0\x80\"}", 34)]
 fn not_utf_8(#[case] line: &[u8], #[case] at: usize) {
     let message = parse_error(line);
-    assert!(message.contains(&format!("is not JSON: no UTF-8 at byte {at}; ")), "{message}");
+    assert!(message.contains(&format!("is not JSON: invalid UTF-8 at byte {at}; ")), "{message}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub fn write(
     write_all(out, Sorted::of(suite, shown.into_iter()), suite, rerun)?;
     match others.into_iter().filter(|result| result.failed_unexpectedly()).count() {
         0 => Ok(()),
-        more => writeln!(out, "and {more} more failed that were under way\n"),
+        more => writeln!(out, "and {more} more cases in flight failed\n"),
     }
 }
 
@@ -92,7 +92,12 @@ fn write_all(
             continue;
         }
         let (name, failure) = cases[0];
-        writeln!(out, "{} {} cases alike, such as {name}", styled(BAD, "FAILED"), cases.len())?;
+        writeln!(
+            out,
+            "{} {} cases in the same way, such as {name}",
+            styled(BAD, "FAILED"),
+            cases.len()
+        )?;
         writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(message))?;
         write_stderr(out, failure)?;
         writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(name)))?;

@@ -46,7 +46,7 @@ pub fn annotate(
 /// Writes an annotation for an error that kept a command from producing a result.
 pub fn annotate_fault(out: &mut dyn Write, message: &str) -> io::Result<()> {
     let lines: Vec<String> = message.lines().map(|line| visible_line(line).into_owned()).collect();
-    writeln!(out, "::error title=proofmark could not tell::{}", data(&lines.join("\n")))
+    writeln!(out, "::error title=proofmark has no verdict::{}", data(&lines.join("\n")))
 }
 
 /// One annotation for each requirement, with the first failing case that shows it.

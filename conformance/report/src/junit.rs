@@ -129,7 +129,10 @@ fn of_the_run(report: &Report<'_>) -> Vec<TestCase> {
     let mut cases: Vec<TestCase> =
         faults.map(|fault| error(fault.code(), &fault.to_string())).collect();
     if report.outcome.interrupted {
-        cases.push(error("interrupted", "the run was interrupted; what is missing was not tried"));
+        cases.push(error(
+            "interrupted",
+            "the run was interrupted; the missing cases were not tried",
+        ));
     }
     if let Some(reason) = report.silent_reason() {
         cases.push(error("does-not-hold", &reason));

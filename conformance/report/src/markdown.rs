@@ -60,7 +60,7 @@ fn head(page: &mut String, report: &Report<'_>) {
             let version = cut(&subject.version, 200, 20);
             format!("{} {}: ", code(&name), code(&version))
         }
-        None => "The subject never introduced itself: ".to_owned(),
+        None => "The subject never answered `hello`: ".to_owned(),
     };
     let _ = writeln!(
         page,

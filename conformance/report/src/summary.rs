@@ -46,7 +46,7 @@ fn standing(outcome: &RunOutcome, contract: &ContractResult<'_>) -> (Style, &'st
         (_, true) => (GOOD, "certified"),
         (true, false) => (BAD, "not certified"),
         (false, false) if outcome.subject.is_none() => {
-            (BAD, "not certified: the subject never introduced itself")
+            (BAD, "not certified: the subject never answered `hello`")
         }
         (false, false) => (QUIET, "not claimed"),
     }
@@ -167,7 +167,7 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
         let LawOptions { seed, cases, .. } = outcome.laws;
         writeln!(
             out,
-            "note: laws were tried with {cases} inputs of seed {seed}; {} of seed {} are usual",
+            "note: laws were tried with {cases} inputs and seed {seed}; the default is {} and seed {}",
             usual.cases, usual.seed
         )?;
     }
@@ -175,7 +175,7 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
         let late = outcome.late;
         writeln!(
             out,
-            "note: {late} case(s) were too slow together and in time alone; a longer --timeout or a smaller --window saves the second run"
+            "note: {late} case(s) timed out in parallel but not alone; a longer --timeout or a smaller --window avoids the second run"
         )?;
     }
     Ok(())

@@ -44,9 +44,9 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         .map(|fault| format!("{}: {}", fault.code(), visible_line(&fault.to_string())))
         .collect();
     if report.outcome.stopped.is_some() {
-        bail.push("stopped at the first failure; what is missing was not tried".to_owned());
+        bail.push("stopped at the first failure; the missing cases were not tried".to_owned());
     } else if report.outcome.interrupted {
-        bail.push("interrupted; what is missing was not tried".to_owned());
+        bail.push("interrupted; the missing cases were not tried".to_owned());
     }
     if !bail.is_empty() {
         writeln!(out, "Bail out! {}", bail.join("; "))?;

@@ -177,7 +177,7 @@ fn only_the_failure_that_stopped_a_run_is_shown() {
     let shown = report_of_run(&verdicts, Some("demo/greet/holds"));
     assert_eq!(shown.matches("FAILED ").count(), 1, "{shown}");
     assert!(shown.starts_with("FAILED demo/greet/holds"), "{shown}");
-    assert!(shown.contains("and 2 more failed that were under way"), "{shown}");
+    assert!(shown.contains("and 2 more cases in flight failed"), "{shown}");
 }
 
 /// A failure that does not decide must not look like a defeat.
@@ -208,7 +208,7 @@ fn similar_failures_are_shown_once() {
         || failing("exited", "the subject ended with code 0 before it answered `hello`", None);
     let shown = report_of(&[("demo/greet/breaks", never()), ("demo/greet/holds", never())]);
     insta::assert_snapshot!(shown, @r#"
-    FAILED 2 cases alike, such as demo/greet/breaks
+    FAILED 2 cases in the same way, such as demo/greet/breaks
       exited the subject ended with code 0 before it answered `hello`
       run one alone: proofmark run --case demo/greet/breaks reference
     "#);

@@ -23,7 +23,7 @@ pub trait McpServer: Sync {
 /// If this program cannot find its own executable.
 pub fn mcp_wire(contract: &str, now: &str) -> Result<Value, String> {
     let program = std::env::current_exe()
-        .map_err(|fault| format!("this program cannot find itself to be the server: {fault}"))?;
+        .map_err(|fault| format!("cannot find this program's own executable: {fault}"))?;
     let mut command = vec![program.to_string_lossy().into_owned()];
     command.extend(std::env::args().skip(1));
     command.extend([MCP_FLAG, contract, TIME_FLAG, now].map(str::to_owned));

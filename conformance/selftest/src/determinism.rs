@@ -192,7 +192,7 @@ pub fn check(
     }
 
     let empty = match (must_fail, failing.len()) {
-        (true, 0) => Some("no case fails, and some must".to_owned()),
+        (true, 0) => Some("no case fails, but some must".to_owned()),
         (_, count) if count == cases.len() => {
             Some("no case passes, so the reports prove little".to_owned())
         }

@@ -108,7 +108,7 @@ pub enum SelftestError {
     Run { adversary: String, fault: RunError },
     #[error(transparent)]
     Subject(#[from] RunError),
-    #[error("a law makes a case that cannot be read: {0}")]
+    #[error("a law generates an invalid case: {0}")]
     Law(String),
     #[error("interrupted")]
     Interrupted,

@@ -167,17 +167,17 @@ fn report(
     let name = adversary.name;
     let mut problems = Vec::new();
     for contract in &certified {
-        problems.push(format!("`{name}` does nothing right and is certified for {contract}"));
+        problems.push(format!("`{name}` does nothing right, but is certified for {contract}"));
     }
     for id in holds.iter().filter(|id| !excused.contains(id.as_str())) {
         let cases: Vec<&str> = suite.cases_showing(id).map(|case| case.name.as_str()).collect();
         problems.push(format!(
-            "`{name}` does nothing right and {id} holds; one of its cases must be able to fail: {}",
+            "`{name}` does nothing right, but {id} holds; make one of its cases stricter: {}",
             cases.join(", ")
         ));
     }
     for id in excused.iter().filter(|id| !holds.iter().any(|held| held == *id)) {
-        problems.push(format!("{id} does not hold for `{name}`: its exception is not needed"));
+        problems.push(format!("{id} does not hold for `{name}`; delete its exception"));
     }
     NullReport {
         name: name.to_owned(),

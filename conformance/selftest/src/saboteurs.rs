@@ -74,7 +74,7 @@ fn try_saboteur(
     let mut problems: Vec<String> = breaks
         .iter()
         .filter(|id| suite.requirement(id).is_none())
-        .map(|id| format!("`{}` breaks {id}, which no ledger has", adversary.name))
+        .map(|id| format!("`{}` breaks {id}, which is in no ledger", adversary.name))
         .collect();
     let mut got = BTreeMap::new();
     if cases.is_empty() {
@@ -168,7 +168,7 @@ fn differences(
 ) -> Vec<String> {
     let Adversary { name, about, .. } = adversary;
     let missed = breaks.iter().filter(|id| !got.contains_key(**id));
-    let missed = missed.map(|id| format!("`{name}` ({about}) breaks {id}, and no case notices"));
+    let missed = missed.map(|id| format!("`{name}` ({about}) breaks {id}, but no case notices"));
     let blamed = got.iter().filter(|(id, _)| !breaks.contains(&id.as_str()));
     let blamed = blamed.map(|(id, cases)| {
         let first = cases.first().map_or("", String::as_str);
@@ -176,7 +176,7 @@ fn differences(
             0 | 1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        format!("`{name}` ({about}) does not break {id}, and yet `{first}`{more} failed")
+        format!("`{name}` ({about}) does not break {id}, but `{first}`{more} failed")
     });
     missed.chain(blamed).collect()
 }

@@ -90,7 +90,7 @@ fn lint_tells_everything_at_once_for_people_and_for_editors() {
     let (out, _) = says(&proofmark(folder.path(), &["lint"]), 1);
     assert_eq!(
         out,
-        r#"error: no step says `it retuns null`
+        r#"error: no step matches `it retuns null`
  --> features/my.notes/story.feature:6:5
   |
 6 |     Then it retuns null

@@ -208,7 +208,7 @@ fn a_file_is_certified_by_its_digest() {
     let digest = statement["subject"][0]["digest"]["sha256"].as_str().unwrap();
     for (from, to) in [("app.bin", "apq.bin"), (digest, &"0".repeat(64))] {
         fs::write(&file, text.replacen(from, to, 1)).unwrap();
-        ends(&["verify", path(&file)], 1, "its subject is not the one that it was made for");
+        ends(&["verify", path(&file)], 1, "its subject was changed");
     }
     let twice = [&issue[..], &["--artifact", path(&app)], &FEW, &["reference"]].concat();
     ends(&twice, 2, "two artifacts have the name");
@@ -363,7 +363,7 @@ fn bad_files_determine_nothing() {
     ends(&["verify", path(&pipe)], 2, "it is no regular file");
     let out = issued.at("no");
     let sign = ["certify", "--out", path(&out), "--sign", path(&certificate)];
-    ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "no PEM file");
+    ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "not a PEM file");
     let public = issued.at("key.pem.pub");
     let sign = ["certify", "--out", path(&out), "--sign", path(&public)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "it is a public key");

@@ -51,7 +51,7 @@ fn an_exception_that_is_not_needed_is_told() {
         nulls::check_these(&embedded_suite(), &adversaries, &[exception], &options()).unwrap();
     assert_eq!(
         reports[0].problems,
-        ["UTILS-001 does not hold for `accepts-with-null`: its exception is not needed"]
+        ["UTILS-001 does not hold for `accepts-with-null`; delete its exception"]
     );
     assert!(reports[1].problems.is_empty());
 }

@@ -31,7 +31,7 @@ pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, S
     // As a plain member, a matcher would be compared by name and silently check something else.
     if let Some(name) = map.keys().find(|key| key.starts_with('$')) {
         return Err(format!(
-            "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
+            "the matcher `{name}` must be the only member of its object; wrap a real value with such a key in `$literal`"
         ));
     }
     map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Position::Member)?))).collect()
@@ -80,7 +80,7 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
         },
         "$matches" => match argument.as_str().map(regex) {
             Some(Ok(regex)) => Ok(Node::Matches(regex)),
-            Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
+            Some(Err(fault)) => Err(format!("`$matches` has an invalid regular expression: {fault}")),
             None => {
                 Err(format!("`$matches` takes a regular expression as a string, not {argument}"))
             }

@@ -27,7 +27,7 @@ pub(super) fn wanted(node: &Node) -> String {
                 KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
             format!("any {word}")
         }
-        Node::NonEmpty(kind) => format!("{}, and not an empty one", wanted(&Node::Any(*kind))),
+        Node::NonEmpty(kind) => format!("{}, not empty", wanted(&Node::Any(*kind))),
         Node::Matches(regex) => format!("a string that matches /{regex}/"),
         Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
         Node::Saved(reference) => format!("what was saved as `{reference}`"),
@@ -55,7 +55,7 @@ pub(super) fn wanted(node: &Node) -> String {
         Node::StartsWith(items) => {
             clip(format!("[{}, …]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
         }
-        Node::Each(item) => clip(format!("an array of which each is {}", wanted(item))),
+        Node::Each(item) => clip(format!("an array in which each item is {}", wanted(item))),
         Node::Contains(items) => clip(format!(
             "an array with [{}]",
             items.iter().map(wanted).collect::<Vec<_>>().join(", ")

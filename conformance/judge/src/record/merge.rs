@@ -21,7 +21,7 @@ pub enum MergeError {
     #[error("`{first}` and `{other}` have different {what}: {of_first} and {of_other}")]
     Differ { what: &'static str, first: String, other: String, of_first: String, of_other: String },
     #[error(
-        "case `{case}` is in `{first}` and in `{other}`: a shard twice? each case belongs to one part"
+        "case `{case}` is in `{first}` and in `{other}`; each case belongs to one part, so check whether a shard is there twice"
     )]
     Overlap { case: String, first: String, other: String },
     #[error("{count} case(s) are in no part, such as `{case}`: a part is missing")]

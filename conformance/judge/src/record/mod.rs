@@ -149,27 +149,27 @@ impl Record {
         let odd = |message| Err(RecordError::OddCase { case: case.name.clone(), message });
         let CaseKind::Law(_) = case.kind else {
             if !transcript.tries.is_empty() {
-                return odd("it is no law, and has inputs".to_owned());
+                return odd("it has inputs, but the case is not a law".to_owned());
             }
             let (seen, steps) = (transcript.steps.len(), case.steps.len());
             return if seen > steps {
-                odd(format!("{seen} steps were seen of a case of {steps}"))
+                odd(format!("it has {seen} steps, but the case has {steps}"))
             } else {
                 Ok(())
             };
         };
         if !transcript.steps.is_empty() {
-            return odd("it is a law, and has steps of its own".to_owned());
+            return odd("it has steps, but the case is a law".to_owned());
         }
         let (tried, inputs) = (transcript.tries.len(), self.laws.cases);
         if u32::try_from(tried).map_or(true, |tried| tried > inputs) {
-            return odd(format!("{tried} inputs were seen of a law that was tried with {inputs}"));
+            return odd(format!("it has {tried} inputs, but laws were tried with {inputs}"));
         }
         let wrong = |one: &Try| {
             one.path.len() > MOST_SHRINKS || one.path.bytes().any(|step| !b"sc".contains(&step))
         };
         if transcript.tries.iter().any(wrong) {
-            return odd("the way to an input is a few letters `s` and `c`".to_owned());
+            return odd("a shrink path must consist of a few letters `s` and `c`".to_owned());
         }
         Ok(())
     }

@@ -12,42 +12,40 @@ pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Why bytes are not a record, or not one of this suite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    #[error("it says that laws were tried with no input; at least one is")]
+    #[error("it says that laws were tried with 0 inputs; at least 1 is required")]
     NoInputs,
-    #[error("it is larger than {MOST_BYTES} bytes; no transcript of a run is")]
+    #[error("it is larger than {MOST_BYTES} bytes, the limit for a transcript")]
     TooLarge,
     #[error("line {line} is not UTF-8 text")]
     NoText { line: usize },
     #[error("it is empty; a transcript begins with a line that says `\"format\":\"{FORMAT}\"`")]
     Empty,
-    #[error("line 1 is no header of a transcript: {fault}")]
+    #[error("line 1 is not the header of a transcript: {fault}")]
     NoHeader { fault: String },
     #[error("its format is `{found}`; this program reads `{FORMAT}`")]
     OtherFormat { found: String },
     #[error("line {line} cannot be read: {fault}")]
     BadLine { line: usize, fault: String },
-    #[error(
-        "line {line} is not as this program writes it, so it was changed or made by something else"
-    )]
+    #[error("line {line} is not in canonical form; it was changed, or another program wrote it")]
     NotCanonical { line: usize },
-    #[error("its last line does not end with a newline: it was cut off")]
+    #[error("its last line does not end with a newline; it was truncated")]
     CutOff,
     #[error(
-        "it has {found} cases, and its header says {stated}: it was cut off, or something was added"
+        "it has {found} cases, but its header says {stated}; it was truncated, or lines were added"
     )]
     WrongCount { found: usize, stated: usize },
-    #[error("line {line}: case `{case}` is there twice")]
+    #[error("line {line}: case `{case}` occurs twice")]
     Twice { line: usize, case: String },
-    #[error("line {line}: case `{case}` is out of order; cases stand in name order")]
+    #[error("line {line}: case `{case}` is out of order; cases must be in name order")]
     OutOfOrder { line: usize, case: String },
     #[error("line {line}: the harness could not run case `{case}`, so the run determined nothing")]
     NoRun { line: usize, case: String },
     #[error("the suite has no case `{case}`")]
     UnknownCase { case: String },
-    #[error("what it says of `{case}` does not fit the case: {message}")]
+    #[error("its transcript of `{case}` does not fit the case: {message}")]
     OddCase { case: String, message: String },
     #[error(
-        "it was made with another suite: its digest is {recorded}, and that of the suite at hand is {have}"
+        "it was made with another suite: its digest is {recorded}, but the digest of this suite is {have}"
     )]
     OtherSuite { recorded: String, have: String },
 }

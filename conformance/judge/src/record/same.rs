@@ -11,18 +11,18 @@ pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String>
     let bytes = record.to_bytes();
     let read = Record::parse(&bytes).map_err(context("the record cannot be read"))?;
     if read.to_bytes() != bytes {
-        return Err("the record is written in another way when it was read".to_owned());
+        return Err("writing the parsed record gives other bytes".to_owned());
     }
     let again = read.rejudge(suite).map_err(context("the record cannot be judged"))?;
     let whole =
         |one: &RunOutcome| (one.subject.clone(), one.faults.clone(), one.laws, one.results.len());
     if whole(&again) != whole(outcome) {
-        return Err("the record is of another subject, or has other faults".to_owned());
+        return Err("the record has another subject or other faults".to_owned());
     }
     let parts = |(live, judged): (&CaseResult, &CaseResult)| {
         (live.case != judged.case || quiet(&live.verdict) != quiet(&judged.verdict)).then(|| {
             format!(
-                "`{}` was {:?}, and is {:?} by its record",
+                "`{}` was {:?}, but is {:?} by its record",
                 live.case, live.verdict, judged.verdict
             )
         })
@@ -35,7 +35,9 @@ pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String>
         read.settled(suite).rejudge(suite).map_err(context("the record cannot be settled"))?;
     let mut both = outcome.results.iter().zip(&settled.results);
     match both.find(|(live, judged)| live.passed() != judged.passed()) {
-        Some((live, _)) => Err(format!("`{}` comes out otherwise once it is settled", live.case)),
+        Some((live, _)) => {
+            Err(format!("`{}` has another verdict once the record is settled", live.case))
+        }
         None => Ok(()),
     }
 }

@@ -201,7 +201,9 @@ pub fn check(operation: &str, args: &Value) -> Result<(), String> {
         "file.read" => {
             let file: ReadFile = read(args)?;
             match (&file.until, &file.log) {
-                (Some(_), None) => Err("`until` waits for lines of a `log`".to_owned()),
+                (Some(_), None) => {
+                    Err("`until` needs a `log`, whose lines it waits for".to_owned())
+                }
                 _ => both(file.path.is_some(), file.log.is_some(), "`path` and `log`"),
             }
         }
@@ -255,7 +257,11 @@ mod tests {
     #[case("file.read", json!({"log": {"runId": "x"}, "until": {"type": "a"}}), true)]
     #[case("file.read", json!({"path": "a", "until": {"type": "a"}}), false)]
     #[case("sage.any", json!(7), true)]
-    fn wrong_arguments_are_refused(#[case] operation: &str, #[case] args: Value, #[case] right: bool) {
+    fn wrong_arguments_are_refused(
+        #[case] operation: &str,
+        #[case] args: Value,
+        #[case] right: bool,
+    ) {
         assert_eq!(check(operation, &args).is_ok(), right, "{:?}", check(operation, &args));
     }
 }

@@ -53,7 +53,7 @@ fn one(report: &Report<'_>, name: &str, failure: &Failure, open: bool, whole: bo
             }
             div.inside {
                 @if whole { (inside(report, name, failure)) }
-                @else { p.quiet { "More than fits on a page failed; run this case alone to see all of it." } }
+                @else { p.quiet { "There are too many failures for one page; run this case alone to see its details." } }
                 (command("Run it alone", &report.rerun.command(name)))
             }
         }
@@ -141,7 +141,7 @@ fn stderr(lines: &[String]) -> Markup {
     html! {
         @if !lines.is_empty() {
             figure {
-                figcaption { "The subject's last words on stderr" }
+                figcaption { "The subject's last lines on stderr" }
                 pre tabindex="0" { @for text in &lines[skipped..] { (visible_line(&cut(text, 400, 60))) "\n" } }
             }
         }

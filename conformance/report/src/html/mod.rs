@@ -76,7 +76,7 @@ fn name(report: &Report<'_>) -> String {
         Some(subject) => {
             format!("{} {}", cut(&subject.name, 100, 10), cut(&subject.version, 60, 10))
         }
-        None => "a subject without a name".to_owned(),
+        None => "an unknown subject".to_owned(),
     }
 }
 
@@ -98,7 +98,7 @@ fn headline(report: &Report<'_>) -> (&'static str, &'static str, String) {
         _ => format!("{certified} of {} certified", counted(claimed, "claimed contract")),
     };
     match (report.outcome.interrupted, report.aim, report.holds) {
-        (true, ..) => ("interrupted", "bad", format!("{cases}; what is missing was not tried")),
+        (true, ..) => ("interrupted", "bad", format!("{cases}; the missing cases were not tried")),
         (_, Aim::Certify, true) => ("certified", "good", format!("{contracts}; {cases}")),
         (_, Aim::Certify, false) => ("not certified", "bad", format!("{contracts}; {cases}")),
         (_, Aim::Run, true) => ("all selected cases passed", "good", cases),
@@ -120,7 +120,7 @@ fn header(report: &Report<'_>) -> Markup {
                     dt { "Language" } dd { (visible_line(&cut(&subject.language, 100, 10))) }
                     dt { "Claims" } dd { (claims(&subject.contracts)) }
                 } @else {
-                    dt { "Subject" } dd { "It never introduced itself." }
+                    dt { "Subject" } dd { "It never answered `hello`." }
                 }
                 dt { "Suite" } dd { code { (report.suite.digest) } ", " (counted(report.suite.cases.len(), "case")) }
                 dt { "Laws" } dd {

@@ -62,9 +62,9 @@ fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Ans
     for hidden in &call.hides {
         let mut events = answer.events.clone();
         events.push(json!({ "message": hidden }));
-        tell("the stream".to_owned(), "hidden text told", with_events(answer, events));
+        tell("the stream".to_owned(), "hidden text leaked", with_events(answer, events));
         if let Some(reply) = telling(reply, hidden) {
-            tell("answer".to_owned(), "hidden text told", with_reply(answer, reply));
+            tell("answer".to_owned(), "hidden text leaked", with_reply(answer, reply));
         }
     }
     of_reply(reply, &mut |place, how, reply| {

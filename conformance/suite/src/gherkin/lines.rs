@@ -57,7 +57,8 @@ pub(super) fn tags(line: &Line<'_>) -> (Vec<Tag>, Vec<Wrong>) {
         let at = Span { line: line.number, column, length: name.chars().count() + 1 };
         column += item.chars().count() + 1;
         if name.is_empty() || name.contains(char::is_whitespace) {
-            let message = format!("`@{name}` is no tag; a tag is a word without spaces after `@`");
+            let message =
+                format!("`@{name}` is not a tag; a tag is a word without spaces after `@`");
             wrong.push((at, message));
         } else {
             tags.push(Tag { at, name: name.to_owned() });

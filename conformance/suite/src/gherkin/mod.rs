@@ -80,7 +80,7 @@ pub(crate) fn parse(
         }
     }
     if cases.is_empty() && problems.is_empty() {
-        let message = "the feature has no scenario; it checks nothing";
+        let message = "the feature has no scenario; add one, or delete the file";
         problems.push(Problem::new(file, 1, message));
     }
     (cases, problems)
@@ -94,7 +94,7 @@ fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<
         matches!(steps.find(&step), Ok(Some(_)))
     })?;
     let message = format!(
-        "`{first}` begins no step here, and yet a step follows; write `{} {}` under `{}:` or `{}:`",
+        "`{first}` is not a step keyword here, but a step follows it; write `{} {}` under `{}:` or `{}:`",
         words.word(kind),
         rest.trim(),
         words.scenario_word(),
@@ -150,7 +150,7 @@ impl Reader<'_> {
             let said = || scenario.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
             for tag in said().skip(1) {
                 let message = format!(
-                    "`@{}` is the second `@{prefix}` of one scenario, and only one could count; drop one",
+                    "`@{}` is the second `@{prefix}` of one scenario, but only one is allowed; drop one",
                     tag.name
                 );
                 problems.push(Problem::new(self.file, scenario.at.line, message).inside(tag.at));
@@ -210,7 +210,7 @@ impl Reader<'_> {
                 Ok(None) => {}
                 Err(_) => {
                     world.fault(format!(
-                        "several steps match `{}`; this is a fault of the step vocabulary",
+                        "several steps match `{}`; this is a bug in the step vocabulary",
                         step.text
                     ));
                     return *kind;
@@ -271,8 +271,8 @@ fn no_such_step(text: &str, kind: StepType, words: &Keywords, vocabulary: &Vocab
     match vocabulary.like(&format!("{keyword} {text}")).first() {
         Some(step) => {
             let example = words.example(step.example);
-            format!("no step says `{text}`; the nearest is `{example}`")
+            format!("no step matches `{text}`; the nearest is `{example}`")
         }
-        None => format!("no step says `{text}`; `proofmark steps` lists what can be said"),
+        None => format!("no step matches `{text}`; `proofmark steps` lists all steps"),
     }
 }

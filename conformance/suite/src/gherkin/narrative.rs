@@ -100,7 +100,7 @@ impl Narrative {
             self.given_at.insert(what.to_owned(), line);
             return true;
         };
-        self.fault(format!("{what} is given already, at line {first}; drop one of the two"));
+        self.fault(format!("{what} is already given at line {first}; drop one of the two"));
         false
     }
 
@@ -119,7 +119,7 @@ impl Narrative {
         };
         if self.given.fakes.get(&fake).is_some_and(|script| !says_nothing(script)) {
             return self.fault(format!(
-                "a step before this one says already what the fake `{fake}` plays, and would be forgotten; say all of it in one step"
+                "an earlier step already scripts the fake `{fake}`, and this step would replace it; put the whole script into one step"
             ));
         }
         self.given.fakes.insert(fake, script);
@@ -159,7 +159,7 @@ impl Narrative {
         let taken =
             self.steps.iter().flat_map(Step::calls).filter_map(|call| call.saved_as.as_deref());
         if taken.into_iter().any(|other| other == name) {
-            return self.fault(format!("something is called `{name}` already; each name once"));
+            return self.fault(format!("the name `{name}` is already used; choose another"));
         }
         match self.last_call() {
             Some(call) => call.saved_as = Some(name.to_owned()),
@@ -245,7 +245,7 @@ impl Narrative {
         let (line, first) = (self.line(), self.outcome_at);
         match (self.last_call(), first) {
             (Some(_), Some(first)) => self.fault(format!(
-                "the call has an outcome already, at line {first}; a call ends in one way, so drop one of the two"
+                "the call already has an outcome at line {first}; drop one of the two"
             )),
             (Some(call), None) => {
                 call.expect = vec![outcome];
@@ -270,7 +270,7 @@ impl Narrative {
         let (line, first) = (self.line(), self.stream_at);
         match (stream(items), self.last_call(), first) {
             (Ok(_), Some(_), Some(first)) => self.fault(format!(
-                "what the call streams is said already, at line {first}; write all its items in one step"
+                "the stream of the call is already given at line {first}; write all its items in one step"
             )),
             (Ok(pattern), Some(call), None) => {
                 call.streams = pattern;
@@ -285,13 +285,13 @@ impl Narrative {
     pub fn expect_hidden(&mut self, text: String) {
         match self.last_call() {
             Some(call) if !text.is_empty() => call.hides.push(text),
-            Some(_) => self.fault("nothing can hide an empty text"),
+            Some(_) => self.fault("the text is empty, so no call can hide it"),
             None => self.no_call(),
         }
     }
 
     fn no_call(&mut self) {
-        self.fault("there is no single call just before this step; say first what is called");
+        self.fault("there is no single call just before this step; add a step that makes one");
     }
 
     pub fn expect_file(&mut self, path: String, expected: FileExpected) {

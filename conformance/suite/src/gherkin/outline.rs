@@ -46,7 +46,7 @@ impl Outline {
             if let Some(keyword) = &self.must_have_examples {
                 let (examples, scenario) = (words.examples_word(), words.scenario_word());
                 let message = format!(
-                    "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `{examples}:` with a table under it, or call it `{scenario}:`"
+                    "this `{keyword}:` has no examples, so its <columns> would not be replaced; write `{examples}:` with a table under it, or call it `{scenario}:`"
                 );
                 return Err(vec![(self.at, message)]);
             }
@@ -58,15 +58,17 @@ impl Outline {
             let Some(((header_at, header), rows)) =
                 examples.rows.split_first().filter(|(_, rows)| !rows.is_empty())
             else {
-                wrong.push((examples.at, "these examples have no row, so no case comes of them; write a row or drop them".to_owned()));
+                wrong.push((
+                    examples.at,
+                    "these examples have no row, so they produce no case; add a row or drop them"
+                        .to_owned(),
+                ));
                 continue;
             };
             let columns: BTreeSet<&String> = header.iter().collect();
             if columns.len() < header.len() {
-                wrong.push((
-                    *header_at,
-                    "a column stands twice; give each a name of its own".to_owned(),
-                ));
+                wrong
+                    .push((*header_at, "a column occurs twice; give each its own name".to_owned()));
                 continue;
             }
             for (at, row) in rows {
@@ -138,7 +140,7 @@ impl Filled<'_> {
             }
             if let Some(name) = name.filter(|name| is_name(name)) {
                 let hint = did_you_mean(name, self.header.iter().map(String::as_str));
-                self.wrong.push((at, format!("the outline uses <{name}>, which is no column of its examples{hint}; add the column (for these very characters: with the cell <{name}>)")));
+                self.wrong.push((at, format!("the outline uses <{name}>, which is not a column of its examples{hint}; add the column (to keep the text as it is: with the cell <{name}>)")));
             }
             out.push('<');
             rest = &rest[1..];

@@ -149,7 +149,7 @@ impl Parser {
             None => {
                 self.wrong(
                     line.word(name),
-                    format!("`{name}` is no language that Gherkin knows; write a code such as `en` or `de`"),
+                    format!("`{name}` is not a language that Gherkin knows; write a code such as `en` or `de`"),
                 );
             }
         }
@@ -205,7 +205,7 @@ impl Parser {
                     *self.background() = Some(Vec::new());
                     self.room = Room::Background;
                 } else {
-                    self.wrong(at, format!("a `{keyword}:` stands once, before the scenarios of its feature or rule; move it there, or make it a scenario"));
+                    self.wrong(at, format!("only one `{keyword}:` is allowed, before the scenarios of its feature or rule; move it there, or make it a scenario"));
                     self.room = Room::Lost;
                 }
             }
@@ -363,20 +363,22 @@ impl Parser {
         let (scenario, examples) = (words.scenario_word(), words.examples_word());
         let expected = match self.room {
             _ if !self.tags.is_empty() => {
-                format!("after tags comes `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`")
+                format!(
+                    "tags must be followed by `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`"
+                )
             }
             Room::Start => format!(
-                "a file begins with `{feature}:`, perhaps with tags and `# language: …` above it"
+                "a file must begin with `{feature}:`, optionally with tags and `# language: …` above it"
             ),
             Room::Words | Room::Lost => format!("a scenario begins with `{scenario}:`"),
             Room::Background | Room::Scenario => {
                 let steps = words.step_words().join("`, `");
                 format!(
-                    "a line begins with `{steps}`, a table's `|`, a doc string's \"\"\" or ```, a tag, `{scenario}:`, `{examples}:` or `{rule}:`; words stand before the first step"
+                    "a line must begin with `{steps}`, a table's `|`, a doc string's \"\"\" or ```, a tag, `{scenario}:`, `{examples}:` or `{rule}:`; a description must come before the first step"
                 )
             }
             Room::Examples => format!(
-                "after a table come further `{examples}:`, `{scenario}:`, `{rule}:` or tags; steps stand before the examples"
+                "a table may be followed by more `{examples}:`, `{scenario}:`, `{rule}:` or tags; steps must come before the examples"
             ),
         };
         self.tags.clear();
@@ -390,7 +392,7 @@ impl Parser {
             let (feature, rule) = (words.feature_word(), words.rule_word());
             let (scenario, examples) = (words.scenario_word(), words.examples_word());
             let message = format!(
-                "tags stand above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
+                "tags belong above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
             );
             self.wrong(tag.at, message);
             self.tags.clear();

@@ -126,7 +126,7 @@ const GENERAL: &[VocabularyStep] = &[
     VocabularyStep::with(
         "Then it returns:",
         r#"{"$any": "value"}"#,
-        "The last call returned exactly this JSON; matchers may stand in it.",
+        "The last call returned exactly this JSON; it may contain matchers.",
     ),
     VocabularyStep::plain(
         r#"Then it returns "text""#,
@@ -141,16 +141,16 @@ const GENERAL: &[VocabularyStep] = &[
     VocabularyStep::with(
         r#"Then the fake "secrets" was asked "get" with:"#,
         r#"{"key": "API_KEY"}"#,
-        "The last call asked a fake this; one such step for each call of a fake, in order.",
+        "The last call called a fake with these arguments; write one such step for each call of a fake, in order.",
     ),
     VocabularyStep::with(
         "Then it streams:",
         r#"[{"type": "end"}]"#,
-        "Before the last call was answered, exactly these items came; adjacent texts are one.",
+        "The last call streamed exactly these items before its answer; adjacent texts are joined.",
     ),
     VocabularyStep::plain(
         r#"Then "s3cret" is nowhere in what it said"#,
-        "The text stands nowhere in the answer of the last call and in its stream.",
+        "The text occurs neither in the answer of the last call nor in its stream.",
     ),
     VocabularyStep::with(
         r#"Then the file "notes.sage" holds:"#,

@@ -47,7 +47,7 @@ pub(crate) fn check(
         problems.push(Problem::new(
             "fixtures",
             1,
-            "there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`",
+            "there is no contract; add a ledger at `fixtures/<contract>/requirements.toml`",
         ));
     }
     names_are_unique(cases, &mut problems);
@@ -81,7 +81,7 @@ pub(crate) fn check(
                 (None, 0) if unread.broken.contains(contract.id.as_str()) => continue,
                 (None, 0) => format!("`{}` {NO_CASE}", requirement.id),
                 (Some(_), 1..) => format!(
-                    "`{}` is excluded and yet {count} case(s) show it; drop one or the other",
+                    "`{}` is excluded, but {count} case(s) show it; drop the exclusion or the cases",
                     requirement.id
                 ),
                 _ => continue,
@@ -102,7 +102,7 @@ fn ids_are_unique(contracts: &BTreeMap<String, Contract>, problems: &mut Vec<Pro
     for requirement in contracts.values().flat_map(|contract| &contract.requirements) {
         if let Some(first) = seen.insert(&requirement.id, requirement) {
             let message = format!(
-                "id `{}` stands at {} already; ids are permanent and unique",
+                "id `{}` is already used at {}; ids are permanent and unique",
                 requirement.id, first.at
             );
             problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
@@ -211,16 +211,14 @@ impl CaseLint<'_> {
         }
         for (index, id) in self.case.shows.iter().enumerate() {
             if self.case.shows[..index].contains(id) {
-                self.wrong_tag(format!(
-                    "it says twice that it shows `{id}`; name each requirement once"
-                ));
+                self.wrong_tag(format!("it shows `{id}` twice; name each requirement once"));
             }
             if self.contract.requirement(id).is_none() {
                 let hint = did_you_mean(
                     id,
                     self.contract.requirements.iter().map(|known| known.id.as_str()),
                 );
-                let hint = or(hint, "add it there, or name one that is there");
+                let hint = or(hint, "add it there, or use an existing one");
                 self.wrong_tag(format!(
                     "`{id}` is not in the ledger of {}{hint}",
                     self.contract.id
@@ -229,7 +227,7 @@ impl CaseLint<'_> {
             let hook = self.contract.requirement(id).and_then(|one| one.applies_with.as_ref());
             if let Some(hook) = hook.filter(|hook| !self.case.needs.contains(hook)) {
                 self.wrong_tag(format!(
-                    "`{id}` applies with the hook `{hook}`, which the case does not need; name it in `needs`"
+                    "`{id}` applies with the hook `{hook}`, which the case does not need; add it to `needs`"
                 ));
             }
         }
@@ -239,7 +237,9 @@ impl CaseLint<'_> {
         if self.case.calls().next().is_none() {
             self.wrong("it calls nothing, so it cannot fail; write a step with a `call`");
         } else if !can_fail(self.case) {
-            self.wrong("whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it");
+            self.wrong(
+                "it cannot fail: it passes with any answer and any files; add an expectation",
+            );
         }
         let case = self.case;
         let calls =
@@ -256,7 +256,7 @@ impl CaseLint<'_> {
             if !known().any(|name| name == call.operation) {
                 let hint = did_you_mean(&call.operation, known());
                 let hint =
-                    or(hint, "add it to `operations` of the ledger, or call one that is there");
+                    or(hint, "add it to `operations` of the ledger, or call an existing one");
                 self.wrong_step(
                     step,
                     format!("`{}` is not an operation of {}{hint}", call.operation, contract.id),
@@ -283,7 +283,7 @@ impl CaseLint<'_> {
             {
                 self.wrong_step(
                     step,
-                    format!("`{}` cannot be called so: {message}", call.operation),
+                    format!("`{}` has wrong arguments: {message}", call.operation),
                 );
             }
         }
@@ -291,7 +291,7 @@ impl CaseLint<'_> {
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
                 let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
-                let hint = or(hint, "add it to `hooks` of the ledger, or name one that is there");
+                let hint = or(hint, "add it to `hooks` of the ledger, or use an existing one");
                 self.wrong_tag(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
             }
         }
@@ -301,7 +301,7 @@ impl CaseLint<'_> {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
             if calls.iter().any(CallStep::wants_asks) {
-                self.wrong_step(step, "`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
+                self.wrong_step(step, "`asks` is not allowed inside `together`, since calls of fakes would have no order; use a separate call");
             }
         }
     }
@@ -318,12 +318,12 @@ impl CaseLint<'_> {
             }
             let known: Vec<&str> = started.iter().copied().collect();
             let known = match known.as_slice() {
-                [] => "no step before calls anything".to_owned(),
+                [] => "no earlier step calls anything".to_owned(),
                 known => format!("there are `{}`", known.join("`, `")),
             };
             self.wrong_step(
                 step,
-                format!("no step before calls anything in process `{process}`; {known}"),
+                format!("no earlier step calls anything in process `{process}`; {known}"),
             );
         }
     }
@@ -337,7 +337,7 @@ impl CaseLint<'_> {
             for call in calls {
                 if let Some(wrong) = no_reference(&call.args) {
                     self.wrong_step(step, format!(
-                        "`$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {wrong}; a real value of that form stands in `$literal`"
+                        "`$ref` takes the name under which an earlier call was saved (`as`) and must be alone, not {wrong}; wrap a real value of that form in `$literal`"
                     ));
                 }
                 references(&call.args, &mut wanted);
@@ -357,7 +357,7 @@ impl CaseLint<'_> {
             }
             for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
                 self.wrong_step(step, format!(
-                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"` or `streamAs`; a real value of that form stands in `$literal`",
+                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"` or `streamAs`; wrap a real value of that form in `$literal`",
                     name_of(reference)
                 ));
             }
@@ -369,7 +369,7 @@ impl CaseLint<'_> {
                     self.wrong(format!("`\"{key}\": \"{name}\"` must be a name without a slash"));
                 }
                 if saved.contains(&name) {
-                    self.wrong(format!("`\"{key}\": \"{name}\"` stands twice; each name once"));
+                    self.wrong(format!("`\"{key}\": \"{name}\"` occurs twice; each name once"));
                 }
                 saved.push(name);
             }

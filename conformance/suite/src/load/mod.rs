@@ -58,7 +58,7 @@ pub fn load(files: &SuiteFiles, extensions: &Extensions) -> Result<Suite, Vec<Pr
             _ => vec![Problem::new(
                 path,
                 1,
-                "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
+                "unexpected file; a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
             )],
         };
         if let (Some(folder), false) = (parts.get(1), found.is_empty()) {

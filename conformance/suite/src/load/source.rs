@@ -24,7 +24,7 @@ pub enum SourceError {
         "`{path}` cannot be read: {fault}; a suite is a folder with `fixtures/<contract>/` and `features/<contract>/` in it"
     )]
     Unreadable { path: PathBuf, fault: io::Error },
-    #[error("`{path}` holds neither `fixtures` nor `features`")]
+    #[error("`{path}` contains neither `fixtures` nor `features`")]
     Empty { path: PathBuf },
 }
 

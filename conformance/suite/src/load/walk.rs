@@ -28,10 +28,8 @@ impl Walk {
 
     fn unreadable(&mut self, name: &str, fault: &io::Error) {
         let message = match fault.kind() {
-            io::ErrorKind::NotFound => {
-                "it is a link that leads nowhere; mend or drop it".to_owned()
-            }
-            _ => format!("it cannot be read: {fault}; give the right to read it, or drop it"),
+            io::ErrorKind::NotFound => "it is a broken link; fix or delete it".to_owned(),
+            _ => format!("it cannot be read: {fault}; make it readable, or delete it"),
         };
         self.wrong(name, message);
     }
@@ -51,7 +49,7 @@ impl Walk {
         // A link may lead back to a parent folder, which would recurse forever.
         if let Some(first) = self.entered.get(&real) {
             let message = format!(
-                "it leads to `{first}`, which is read already; drop the link, or make a folder of it"
+                "it leads to `{first}`, which is already read; delete the link, or replace it with a folder"
             );
             return self.wrong(name, message);
         }
@@ -71,12 +69,12 @@ impl Walk {
         };
         if kind.is_dir() {
             if SuiteFiles::takes(name) && !self.is_contract(name) {
-                let message = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
+                let message = "it is a folder with the name of a file; name a folder after its contract, and put files into it";
                 self.wrong(name, message);
             }
             self.folder(path, name);
         } else if !kind.is_file() {
-            let message = "it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place";
+            let message = "it is neither a file nor a folder (a pipe, a socket or a device); delete it, or replace it with a file";
             self.wrong(name, message);
         } else if SuiteFiles::takes(name) {
             match fs::read(path) {
@@ -85,7 +83,7 @@ impl Walk {
             }
         } else if let Some(right) = meant(name) {
             let own = name.rsplit('/').next().unwrap_or(name);
-            self.wrong(name, format!("`{own}` is not read; call it `{right}`"));
+            self.wrong(name, format!("`{own}` is ignored; rename it to `{right}`"));
         }
     }
 

@@ -81,11 +81,11 @@ pub enum RunError {
     CannotStart(#[from] StartError),
     #[error("{0}")]
     NoWorkspace(NotExercised),
-    #[error("no folder for workspaces can be made: {0}")]
+    #[error("cannot create a folder for workspaces: {0}")]
     NoScratch(io::Error),
-    #[error("the folder of workspaces cannot be removed: {0}")]
+    #[error("cannot remove the folder of workspaces: {0}")]
     ScratchStays(io::Error),
-    #[error("a worker could not begin: {0}")]
+    #[error("cannot start a worker: {0}")]
     NoWorker(io::Error),
 }
 

@@ -461,7 +461,7 @@ impl Shared {
                 "ping" => vec![(id.clone(), Ok(json!({})))],
                 other => refused(
                     RpcError::NOT_IMPLEMENTED,
-                    format!("the harness is a client without `{other}`"),
+                    format!("the harness does not support `{other}`"),
                 ),
             };
         }

@@ -45,7 +45,7 @@ fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
             "no folder of PATH has a program `{named}`; install it, or give its path (`./{named}`)"
         )),
         io::ErrorKind::NotFound if at.exists() => Some(format!(
-            "`{named}` is there, so what is missing is the interpreter in its first line (`#!`); install that, or name it before the file"
+            "`{named}` exists, but the interpreter in its first line (`#!`) does not; install it, or put it before the file"
         )),
         io::ErrorKind::NotFound => {
             Some("there is no such file; give the path of the adapter's program".to_owned())
@@ -57,7 +57,7 @@ fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
             "make it executable (`chmod +x {named}`), or name its interpreter before it, such as `python3 {named}`"
         )),
         _ if fault.raw_os_error() == Some(NO_FORMAT) => Some(format!(
-            "it is no program; begin it with a line such as `#!/bin/sh`, or name its interpreter before it, such as `sh {named}`"
+            "it is not a program; begin it with a line such as `#!/bin/sh`, or name its interpreter before it, such as `sh {named}`"
         )),
         _ => None,
     }
@@ -143,7 +143,7 @@ impl Process {
     pub async fn ended(&mut self) -> String {
         match self.child.wait().await {
             Ok(status) => super::fault::describe(status),
-            Err(fault) => format!("in a way that cannot be told ({fault})"),
+            Err(fault) => format!("with an unknown status ({fault})"),
         }
     }
 

@@ -51,7 +51,7 @@ impl Streams {
             return match abandoned(call) {
                 // That call has timed out.
                 true => Ok(()),
-                false => Err(bad(format!("it belongs to call {call}, which is not under way"))),
+                false => Err(bad(format!("it belongs to call {call}, which is not in progress"))),
             };
         };
         if stream.session != event.session {

@@ -45,7 +45,7 @@ pub(super) async fn read(
 
 fn lines(text: &str) -> Result<Vec<Value>, String> {
     let line = |(at, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|fault| format!("line {} is no JSON: {fault}", at + 1))
+        serde_json::from_str(line).map_err(|fault| format!("line {} is not JSON: {fault}", at + 1))
     };
     text.lines().enumerate().map(line).collect()
 }
@@ -56,11 +56,11 @@ fn text(workspace: &Path, path: &Path) -> Result<Option<String>, String> {
     let Ok(real) = at.canonicalize() else { return Ok(None) };
     let inside = workspace.canonicalize().is_ok_and(|workspace| real.starts_with(workspace));
     if !inside {
-        return Err(format!("`{}` does not lie in the session's workspace", path.display()));
+        return Err(format!("`{}` is not in the session's workspace", path.display()));
     }
     let unreadable = |fault: std::io::Error| format!("`{}`: {fault}", path.display());
     if !real.is_file() {
-        return Err(format!("`{}` is no file", path.display()));
+        return Err(format!("`{}` is not a file", path.display()));
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(&real).map_err(unreadable)?;
@@ -70,7 +70,7 @@ fn text(workspace: &Path, path: &Path) -> Result<Option<String>, String> {
     }
     String::from_utf8(bytes)
         .map(Some)
-        .map_err(|_| format!("`{}` is no text in UTF-8", path.display()))
+        .map_err(|_| format!("`{}` is not UTF-8 text", path.display()))
 }
 
 #[cfg(test)]

@@ -42,20 +42,20 @@ pub async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), St
     let request = HttpRequest { method: "GET".to_owned(), ..HttpRequest::default() };
     match tokio::time::timeout(patience.call, send(server, request)).await {
         Ok(answered) => answered.map(drop).map_err(|trouble| trouble.message()),
-        Err(_) => Err("nobody answers `GET /` in time".to_owned()),
+        Err(_) => Err("no answer to `GET /` in time".to_owned()),
     }
 }
 
 pub(super) async fn connect(server: &HttpServer) -> Result<TcpStream, Trouble> {
     TcpStream::connect(server.address)
         .await
-        .map_err(|fault| Trouble::Lost(format!("nobody answers at the server's address: {fault}")))
+        .map_err(|fault| Trouble::Lost(format!("cannot connect to the server: {fault}")))
 }
 
 fn broken(fault: &hyper::Error) -> Trouble {
     // The cause is more specific than hyper's own message.
     let cause = std::error::Error::source(fault).map(|cause| format!(": {cause}"));
-    Trouble::Lost(format!("no answer in HTTP: {fault}{}", cause.unwrap_or_default()))
+    Trouble::Lost(format!("no valid HTTP answer: {fault}{}", cause.unwrap_or_default()))
 }
 
 fn made(server: &HttpServer, request: HttpRequest) -> Result<Request<Full<Bytes>>, String> {
@@ -123,9 +123,10 @@ async fn read(
             Some((name.clone(), String::from_utf8_lossy(value.as_bytes()).into()))
         })
         .collect();
-    let body = Limited::new(response.into_body(), MOST_BYTES).collect().await.map_err(|fault| {
-        Trouble::Lost(format!("the answer's body does not end as it should: {fault}"))
-    })?;
+    let body = Limited::new(response.into_body(), MOST_BYTES)
+        .collect()
+        .await
+        .map_err(|fault| Trouble::Lost(format!("the body of the answer is incomplete: {fault}")))?;
     let body = body_of(&body.to_bytes()).map_err(Trouble::Odd)?;
     let mut response = json!({"ok": status.is_success(), "status": status.as_u16(), "body": body});
     if !tell.is_empty() {
@@ -139,7 +140,7 @@ pub(super) fn body_of(bytes: &[u8]) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| "the body is no UTF-8".to_owned())?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "the body is not UTF-8".to_owned())?;
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
 

@@ -21,7 +21,7 @@ pub async fn tool(
     let answer = server.call(&what, "tools/call", &params).await?;
     let result = answer.map_err(|error| {
         Trouble::Odd(format!(
-            "`{name}` answers with the JSON-RPC error `{error}`, where a tool answers with its envelope"
+            "`{name}` answers with the JSON-RPC error `{error}`; a tool must answer with its envelope"
         ))
     })?;
     envelope(&result).map_err(|message| Trouble::Odd(format!("the answer of `{name}`: {message}")))
@@ -55,7 +55,7 @@ pub fn envelope(result: &Value) -> Result<Value, String> {
         (Some(structured), _) => Ok(structured.clone()),
         (None, Some(Ok(message))) => Ok(message),
         (None, Some(Err(fault))) => Err(format!(
-            "the text of its first text item is no JSON ({fault}); the envelope stands there, or in `structuredContent`"
+            "the text of its first text item is not JSON ({fault}); put the envelope there, or into `structuredContent`"
         )),
         (None, None) => {
             Err("it has no envelope: neither `structuredContent` nor a text item in `content`"
@@ -78,10 +78,7 @@ mod tests {
     #[case(json!({"content": [{"type": "text", "text": "done"}]}), None)]
     #[case(json!({"content": []}), None)]
     #[case(json!(null), None)]
-    fn an_envelope_is_found_in_either_place(
-        #[case] result: Value,
-        #[case] found: Option<Value>,
-    ) {
+    fn an_envelope_is_found_in_either_place(#[case] result: Value, #[case] found: Option<Value>) {
         assert_eq!(envelope(&result).ok(), found);
     }
 }

@@ -65,7 +65,7 @@ impl Offer {
             ));
         };
         let wrong = |message: String| {
-            format!("the wire `{wire}` in the answer to `open` is not as it should be: {message}")
+            format!("the wire `{wire}` in the answer to `open` is invalid: {message}")
         };
         match wire {
             Wire::Mcp => {
@@ -140,7 +140,7 @@ pub(super) fn filled(
 ) -> Result<String, String> {
     for name in values.keys() {
         if !template.contains(&format!("{{{name}}}")) {
-            return Err(format!("`{template}` has no place for `{name}`"));
+            return Err(format!("`{template}` has no placeholder for `{name}`"));
         }
     }
     let fill = |part: &str| {

@@ -38,7 +38,7 @@ pub(super) async fn open(
         let name = HeaderName::from_bytes(name.as_bytes());
         let value = HeaderValue::from_str(value);
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(Trouble::Odd(format!("{:?} are no headers", args.headers)));
+            return Err(Trouble::Odd(format!("{:?} are not valid headers", args.headers)));
         };
         request.headers_mut().insert(name, value);
     }
@@ -76,8 +76,7 @@ impl Socket {
                 return Ok(taken);
             }
         }
-        let message =
-            format!("{MOST_MESSAGES} messages came, and none is the one that is looked for");
+        let message = format!("{MOST_MESSAGES} messages came, but not the sought one");
         Err(Trouble::Odd(message))
     }
 
@@ -97,8 +96,7 @@ impl Socket {
                 taken.push(message);
             }
         }
-        let message =
-            format!("{MOST_MESSAGES} messages came, and too few of those that are looked for");
+        let message = format!("{MOST_MESSAGES} messages came, but too few of the sought ones");
         Err(Trouble::Odd(message))
     }
 
@@ -109,7 +107,7 @@ impl Socket {
             match self.0.next().await {
                 Some(Ok(Message::Text(text))) => {
                     return serde_json::from_str(&text)
-                        .or_else(|fault| odd(format!("a message is no JSON: {fault}")));
+                        .or_else(|fault| odd(format!("a message is not JSON: {fault}")));
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                 Some(Ok(Message::Binary(_))) => {

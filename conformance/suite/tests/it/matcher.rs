@@ -113,8 +113,8 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::contains_counts(json!({"$contains": [1, 1]}), json!([1, 2, 3]), ["$", "an item that is 1", "no such item in [1,2,3]"])]
 #[case::each_but_one(json!({"$each": {"a": 1}}), json!([{"a": 1}, {"a": 2}]), ["$[1].a", "1", "2"])]
 #[case::each_not_an_array(json!({"$each": 1}), json!(1), ["$", "an array", "1"])]
-#[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, and not an empty one", "{}"])]
-#[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, and not an empty one", "[1]"])]
+#[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, not empty", "{}"])]
+#[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, not empty", "[1]"])]
 #[case::starts_otherwise(json!({"$startsWith": [1, 2]}), json!([1, 3, 2]), ["$[1]", "2", "3"])]
 #[case::starts_too_short(json!({"$startsWith": [1, 2]}), json!([1]), ["$[1]", "2", "nothing: the array ends here"])]
 #[case::literal_is_exact(json!({"$literal": {"$any": "string"}}), json!("x"), ["$", "{\"$any\":\"string\"}", "\"x\""])]
@@ -130,7 +130,7 @@ fn first_difference(#[case] pattern: Value, #[case] got: Value, #[case] differen
 #[case(json!({"$open": {"a": [1]}}), r#"{"a": [1], …}"#)]
 #[case(json!({"$unordered": [1, {"$any": "null"}]}), "in any order [1, any null]")]
 #[case(json!({"$contains": [1]}), "an array with [1]")]
-#[case(json!({"$each": 1}), "an array of which each is 1")]
+#[case(json!({"$each": 1}), "an array in which each item is 1")]
 #[case(json!({"$startsWith": [1]}), "[1, …]")]
 fn in_words(#[case] pattern: Value, #[case] words: &str) {
     check(
@@ -169,9 +169,9 @@ fn long_strings_that_differ_at_the_start_are_cut_at_the_end() {
 #[rstest]
 #[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
 #[case::empty_of_what(json!({"$nonEmpty": "number"}), "`$nonEmpty` takes one of string, array, object, not \"number\"")]
-#[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
-#[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
-#[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
+#[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
+#[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
+#[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
 #[case::any_what(json!({"$any": "text"}), "`$any` takes one of string, number, integer, boolean, object, array, null, value, not \"text\"")]
 #[case::any_number(json!({"$any": 1}), "`$any` takes one of string, number, integer, boolean, object, array, null, value, not 1")]
 #[case::matches_number(json!({"$matches": 1}), "`$matches` takes a regular expression as a string, not 1")]
@@ -195,7 +195,7 @@ fn misuse(#[case] pattern: Value, #[case] message: &str) {
 #[test]
 fn a_wrong_expression_is_reported_with_its_error() {
     let message = Pattern::new(json!({"$matches": "a(b"})).map(|_| ()).unwrap_err();
-    assert!(message.starts_with("`$matches` has a wrong expression: "), "{message}");
+    assert!(message.starts_with("`$matches` has an invalid regular expression: "), "{message}");
     assert!(message.contains("unclosed group"), "{message}");
 }
 

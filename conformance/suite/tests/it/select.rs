@@ -70,7 +70,7 @@ fn selected(
 #[case::star_does_not_cross(&[], &["demo/*"], &[], "no case matches `demo/*` (`*` stops at `/`, `**` does not: `**/part-of-a-name*`); `proofmark list cases` shows all")]
 #[case::a_requirement(&[], &["OTHER-001"], &[], "no case matches `OTHER-001` (`OTHER-001` is a requirement: `--requirement OTHER-001`); `proofmark list cases` shows all")]
 #[case::no_glob(&[], &["demo/[a"], &[], "`demo/[a` is not a glob: error parsing glob 'demo/[a': unclosed character class; missing ']'")]
-#[case::nothing_left(&["demo"], &[], &["OTHER-001"], "no case is left by these filters together; a run of zero cases shows nothing")]
+#[case::nothing_left(&["demo"], &[], &["OTHER-001"], "no case matches all filters; relax one of them")]
 fn nothing_selected(
     #[case] contracts: &[&str],
     #[case] cases: &[&str],

@@ -186,7 +186,10 @@ fn an_optional_feature_decides_only_if_offered(
 #[rstest]
 #[case::interpretation("demo/extra/guess", 1)]
 #[case::should("demo/extra/option", 3)]
-fn interpretations_and_options_are_reported_and_never_decide(#[case] case: &str, #[case] at: usize) {
+fn interpretations_and_options_are_reported_and_never_decide(
+    #[case] case: &str,
+    #[case] at: usize,
+) {
     let suite = suite();
     for verdict in [Some(failed()), Some(hook_missing()), None] {
         let contracts = run(&[(case, verdict)]).judge(&suite);

@@ -22,7 +22,7 @@ impl CaseLint<'_> {
                     if files.get(".").is_some_and(|file| !matches!(file, FileExpected::Entries(_)))
                     {
                         self.wrong(
-                            "`.` is the workspace itself, of which only `entries` can be told"
+                            "`.` is the workspace itself; only its `entries` can be checked"
                                 .to_owned(),
                         );
                     }
@@ -31,12 +31,12 @@ impl CaseLint<'_> {
             }
         }
         if !paths.is_empty() && !self.contract.workspace {
-            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
+            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so its cases cannot use files", self.contract.id));
         }
         for path in paths {
             if !is_inside(path) {
                 self.wrong(format!(
-                    "the path `{path}` must be relative, without `..` but for `../outside/…`"
+                    "the path `{path}` must be relative, without `..` except in `../outside/…`"
                 ));
             }
         }
@@ -75,7 +75,7 @@ impl CaseLint<'_> {
             let folder = format!("{path}/");
             if let Some(inside) = files.keys().find(|other| other.starts_with(&folder)) {
                 self.wrong(format!(
-                    "`{path}` is given as a file, and yet `{inside}` makes it a folder; give one of them another name"
+                    "`{path}` is given as a file, but `{inside}` makes it a folder; rename one of them"
                 ));
             }
         }
