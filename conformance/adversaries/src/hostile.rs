@@ -47,7 +47,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::hostile("streams-without-end", "streams items for ever", streams_without_end),
     Adversary::hostile(
         "stray-event",
-        "streams an item of a call that is not under way",
+        "streams an item of a call that is not in progress",
         stray_event,
     ),
     Adversary::hostile("event-elsewhere", "streams an item in another session", event_elsewhere),

@@ -111,11 +111,7 @@ pub(crate) const ALL: &[Adversary] = &[
             Ok(Then::GoOn)
         })
     }),
-    Adversary::null_reference(
-        "swaps-answers",
-        "gives each of two calls under way the other's answer",
-        swaps,
-    ),
+    Adversary::null_reference("swaps-answers", "swaps the answers of two concurrent calls", swaps),
     Adversary::null_reference(
         "lags-behind",
         "answers every call with the session's answer before",

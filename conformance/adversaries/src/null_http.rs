@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
     Adversary::null(
         "serves-garbage",
-        "answers every request with something that is no HTTP",
+        "answers every request with something that is not HTTP",
         |claims| serves(claims, |to, _| to.write_all(b"220 smtp.example.org ready\r\n\r\n")),
     ),
     Adversary::null("serves-elsewhere", "names a server on another machine", |claims| {

@@ -122,8 +122,8 @@ impl Wire {
         };
         match tokio::time::timeout(self.patience.call, written).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(self.gone("what was written").await),
-            Err(_) => Err(self.silent("what was written", self.patience.call)),
+            Ok(Err(_)) => Err(self.gone("a request").await),
+            Err(_) => Err(self.silent("a request", self.patience.call)),
         }
     }
 

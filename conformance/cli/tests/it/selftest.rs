@@ -69,16 +69,16 @@ fn a_wrong_list_of_broken_promises_is_told() {
     assert_eq!(
         check(&["UTILS-033"]),
         [
-            format!("{name} breaks UTILS-033, and no case notices"),
+            format!("{name} breaks UTILS-033, but no case notices"),
             format!(
-                "{name} does not break UTILS-034, and yet `sage.utils/ports/secret-key-is-verbatim` failed"
+                "{name} does not break UTILS-034, but `sage.utils/ports/secret-key-is-verbatim` failed"
             ),
         ]
     );
     assert_eq!(
         check(&["UTILS-999"]),
         [
-            "`trims-keys` breaks UTILS-999, which no ledger has",
+            "`trims-keys` breaks UTILS-999, which is in no ledger",
             "`trims-keys` breaks nothing that has a case",
         ]
     );

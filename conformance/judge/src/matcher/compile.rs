@@ -135,7 +135,7 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
         },
         "$literal" => Ok(Node::Exact(argument.clone())),
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
-        "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; say here what is expected".to_owned()),
+        "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; write the expected value here".to_owned()),
         other => Err(format!(
             "unknown matcher `{other}`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat"
         )),

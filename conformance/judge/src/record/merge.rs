@@ -108,7 +108,7 @@ fn alike(first: &str, whole: &Record, other: &str, part: &Record) -> Result<(), 
         )
     };
     let laws =
-        |record: &Record| format!("{} inputs of seed {}", record.laws.cases, record.laws.seed);
+        |record: &Record| format!("{} inputs with seed {}", record.laws.cases, record.laws.seed);
     let compared = [
         ("subjects", shown(&whole.subject), shown(&part.subject)),
         ("versions of proofmark", whole.proofmark.clone(), part.proofmark.clone()),

@@ -318,7 +318,7 @@ impl CaseLint<'_> {
             }
             let known: Vec<&str> = started.iter().copied().collect();
             let known = match known.as_slice() {
-                [] => "no earlier step calls anything".to_owned(),
+                [] => "add such a call first".to_owned(),
                 known => format!("there are `{}`", known.join("`, `")),
             };
             self.wrong_step(

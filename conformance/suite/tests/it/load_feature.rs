@@ -245,7 +245,7 @@ fn no_gherkin(
     "  @a\n  Examples:\n    | a |\n  @id:story/back",
     "4: `Examples:` belongs to an outline; write a `Scenario Outline:` with steps above it"
 )]
-fn nothing_is_lost_in_silence(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+fn no_line_is_silently_ignored(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
 }
 

@@ -114,7 +114,7 @@ fn only_a_used_process_can_be_killed() {
     assert_eq!(
         problems(changed(FIXTURE, "\"steps\": [", steps)),
         format!(
-            "{FIXTURE}:5: case `read/back`: no earlier step calls anything in process `a`; no earlier step calls anything"
+            "{FIXTURE}:5: case `read/back`: no earlier step calls anything in process `a`; add such a call first"
         )
     );
 }
@@ -208,6 +208,6 @@ fn a_fixture_is_made_of_objects() {
 
 #[test]
 fn a_narrative_cannot_be_blessed() {
-    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
+    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; write the expected value here";
     reports("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
 }
