@@ -1,4 +1,4 @@
-//! Subjects that do anything but answer.
+//! Hostile subjects: they crash, hang, flood or break the protocol.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -47,7 +47,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::hostile("streams-without-end", "streams items for ever", streams_without_end),
     Adversary::hostile(
         "stray-event",
-        "streams an item of a call that is not under way",
+        "streams an item of a call that is not in progress",
         stray_event,
     ),
     Adversary::hostile("event-elsewhere", "streams an item in another session", event_elsewhere),
@@ -120,7 +120,7 @@ fn never_greets(_: &Claims) -> io::Result<()> {
 fn leaves_its_group(_: &Claims) -> io::Result<()> {
     let parent = rustix::process::getppid().map_or(1, |parent| parent.as_raw_nonzero().get());
     let stat = std::fs::read_to_string(format!("/proc/{parent}/stat"))?;
-    // `pid (name) state parent group …`. A group from outside this container is 0: nobody can join it.
+    // `pid (name) state parent group …`. A group from outside this container is 0, which cannot be joined.
     let group = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(2));
     let group = group.and_then(|group| rustix::process::Pid::from_raw(group.parse().ok()?));
     rustix::process::setpgid(None, group)?;
@@ -137,7 +137,7 @@ fn closes_stdout(claims: &Claims) -> io::Result<()> {
 
 fn ignores_the_end(claims: &Claims) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    // Installed for the rest of the process's life; nobody looks at what it receives.
+    // Installed until the process exits; nobody reads the signals.
     let _deaf = runtime.block_on(async {
         tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
     })?;

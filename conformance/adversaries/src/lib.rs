@@ -1,7 +1,7 @@
-//! Subjects made wrong on purpose: those of any contract, and those of every room.
+//! Subjects that are wrong on purpose: general ones, and those of every room.
 //!
-//! `proofmark subject --adversary NAME` is one of them. A suite that lets one pass is broken, so every build runs them
-//! all.
+//! `proofmark subject --adversary NAME` runs one of them. A suite that lets one pass is broken, so every build runs
+//! them all.
 
 mod hostile;
 mod null;
@@ -20,7 +20,7 @@ const HOOKLESS: &[Adversary] = &[Adversary::hostile_reference(
     |subject| subject.without_hooks(),
 )];
 
-/// All of them: first those of any contract, then room by room.
+/// All adversaries: first the general ones, then room by room.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
     general().chain(rooms().flat_map(|room| room.adversaries.iter().copied().flatten()))
 }
@@ -29,12 +29,12 @@ fn general() -> impl Iterator<Item = &'static Adversary> {
     [hostile::ALL, HOOKLESS, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
 }
 
-/// Those that do nothing right.
+/// The adversaries that do nothing right.
 pub fn nulls() -> impl Iterator<Item = &'static Adversary> {
     all().filter(|adversary| adversary.kind == Kind::Null)
 }
 
-/// Those that break one promise, with the requirements that must come out broken.
+/// The adversaries that break one promise, with the requirements that must fail.
 pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'static str])> {
     all().filter_map(|adversary| match adversary.kind {
         Kind::Saboteur { breaks } => Some((adversary, breaks)),
@@ -42,31 +42,31 @@ pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'stat
     })
 }
 
-/// What the reference claims.
+/// The claims of the reference.
 pub fn usual_claims() -> Claims {
     Claims::of(&reference())
 }
 
-/// The adversary of that name.
+/// The adversary with this name.
 pub fn find(name: &str) -> Option<&'static Adversary> {
     all().find(|adversary| adversary.name == name)
 }
 
-/// Plays the adversary of that name on stdin and stdout, for as long as it likes.
+/// Runs the adversary with this name on stdin and stdout, for as long as it likes.
 ///
 /// # Errors
-/// When there is no such adversary, or its pipes break.
+/// If there is no such adversary, or its pipes break.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
     known(name)?.serve(claims, reference())
 }
 
-/// Plays the MCP server that the adversary of that name has for a contract.
+/// Runs the adversary's MCP server for a contract.
 ///
 /// # Errors
-/// When there is no such adversary or no such server, or its pipes break.
+/// If there is no such adversary or server, or its pipes break.
 pub fn serve_mcp(name: &str, contract: &str, now: &str) -> io::Result<()> {
     let adversary = known(name)?;
-    // A saboteur is the reference in every contract but its own.
+    // A saboteur equals the reference in every contract except its own.
     let mut of_others = rooms().filter(|room| room.contract != contract);
     let is_right = matches!(adversary.kind, Kind::Saboteur { .. })
         && of_others

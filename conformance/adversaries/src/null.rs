@@ -1,5 +1,5 @@
-//! Subjects that claim everything and do nothing right. They say what is most often right, in the hope
-//! that nobody looks: no promise of any contract may hold for them.
+//! Subjects that claim everything and do nothing right. They give the most plausible answers without doing any work:
+//! no promise of any contract may hold for them.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Write as _};
@@ -111,11 +111,7 @@ pub(crate) const ALL: &[Adversary] = &[
             Ok(Then::GoOn)
         })
     }),
-    Adversary::null_reference(
-        "swaps-answers",
-        "gives each of two calls under way the other's answer",
-        swaps,
-    ),
+    Adversary::null_reference("swaps-answers", "swaps the answers of two concurrent calls", swaps),
     Adversary::null_reference(
         "lags-behind",
         "answers every call with the session's answer before",
@@ -160,7 +156,7 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
 ];
 
-/// Answers every call with what `answer` makes of its arguments.
+/// Answers every call with `answer(arguments)`.
 fn answers(claims: &Claims, answer: impl Fn(&Value) -> Value) -> io::Result<()> {
     serve(claims, |id, params, line| {
         push_result(line, id, &answer(&params["args"]));
@@ -173,7 +169,7 @@ fn accepts(claims: &Claims, value: Value) -> io::Result<()> {
     answers(claims, |_| reply.clone())
 }
 
-/// Answers every call with null, after these items.
+/// Streams these items and answers null, for every call.
 fn streams(claims: &Claims, items: &[Value]) -> io::Result<()> {
     serve(claims, |id, params, lines| {
         for item in items {
@@ -185,12 +181,12 @@ fn streams(claims: &Claims, items: &[Value]) -> io::Result<()> {
     })
 }
 
-/// Answers every call as a tool that refuses, with every property of the taxonomy.
+/// Answers every call like a tool that refuses, with every property of the taxonomy.
 fn refuses(claims: &Claims, code: &str) -> io::Result<()> {
     accepts(claims, json!({ "ok": false, "error": error(code, &[]) }))
 }
 
-/// Fails every call with a code and these properties of the taxonomy; none means all of them.
+/// Fails every call with a code and these properties of the taxonomy; an empty list means all.
 fn rejects(claims: &Claims, code: &str, properties: &[&str]) -> io::Result<()> {
     let reply = json!({ "error": error(code, properties) });
     answers(claims, |_| reply.clone())
@@ -206,7 +202,7 @@ fn error(code: &str, properties: &[&str]) -> Value {
     error
 }
 
-/// Every property that the taxonomy gives to any code, with the likeliest value.
+/// Every property of any code in the taxonomy, with the most plausible value.
 fn taxonomy() -> Map<String, Value> {
     let fields = [
         "path",
@@ -289,13 +285,13 @@ fn hookless(claims: &Claims) -> Claims {
     Claims { hooks: Vec::new(), ..claims.clone() }
 }
 
-/// Turns into a program that never heard of the protocol.
+/// Replaces the process with a program that does not know the protocol.
 fn becomes(program: &str) -> io::Result<()> {
     Err(Command::new(program).exec())
 }
 
-/// The reference with `wrong` around every operation. It claims also what the reference does not have, and names no
-/// server: the reference's own servers are right.
+/// The reference with `wrong` around every operation. It also claims what the reference does not have, and names no
+/// server, since the reference's own servers are right.
 fn misdirected<F>(
     reference: Subject,
     claims: &Claims,
@@ -319,11 +315,11 @@ where
     subject
 }
 
-/// An answer on its way, and where it is to be exchanged.
+/// A held answer, and the channel for the answer to exchange it with.
 type Waiting = (Result<Value, Failure>, oneshot::Sender<Result<Value, Failure>>);
 
-/// A right answer, given to the wrong one. Who finds nobody to exchange with gets nonsense: an answer
-/// that is right by accident would be no exchange.
+/// Gives each of two concurrent calls the other's answer. A call without a partner gets nonsense, since its own
+/// answer would be right.
 fn swaps(reference: Subject, claims: &Claims) -> Subject {
     static WAITING: Mutex<Option<Waiting>> = Mutex::new(None);
     misdirected(reference, claims, async |_, right| {
@@ -332,7 +328,7 @@ fn swaps(reference: Subject, claims: &Claims) -> Subject {
             let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
             match waiting.take() {
                 Some((other, sender)) if other != right => {
-                    // Whoever gave up waiting has its nonsense already.
+                    // If it has timed out, it has its nonsense already.
                     let _gone = sender.send(right);
                     return other;
                 }
@@ -350,7 +346,7 @@ fn swaps(reference: Subject, claims: &Claims) -> Subject {
     })
 }
 
-/// The first answer of a session is nonsense, and every other one is late.
+/// Answers with the previous answer of the session; the first answer is nonsense.
 fn lags(reference: Subject, claims: &Claims) -> Subject {
     static BEFORE: Mutex<Option<HashMap<String, Result<Value, Failure>>>> = Mutex::new(None);
     misdirected(reference, claims, async |session, right| {

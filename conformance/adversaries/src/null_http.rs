@@ -1,5 +1,5 @@
-//! Servers on loopback that do nothing right, and some that are hostile to whoever speaks to them. Every session is given
-//! the same one; on the pipe they implement nothing.
+//! Servers on loopback that do nothing right, and some that are hostile to clients. All sessions share one server; on
+//! the pipe they implement nothing.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -53,14 +53,14 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
     Adversary::null(
         "serves-garbage",
-        "answers every request with something that is no HTTP",
+        "answers every request with something that is not HTTP",
         |claims| serves(claims, |to, _| to.write_all(b"220 smtp.example.org ready\r\n\r\n")),
     ),
     Adversary::null("serves-elsewhere", "names a server on another machine", |claims| {
         names(claims, "http://192.0.2.1:80")
     }),
     Adversary::null("serves-on-a-closed-port", "names a port where nobody listens", |claims| {
-        // The port was free, and nobody takes it: the reference asks the system for others.
+        // The port was free, and nobody takes it: the reference asks the system for other ports.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         names(claims, &format!("http://127.0.0.1:{port}"))
     }),
@@ -82,20 +82,20 @@ pub(crate) const ALL: &[Adversary] = &[
     }),
 ];
 
-/// A refusal as the contract's guide wants it.
+/// A refusal in the form of the contract's guide.
 const REFUSAL: &[u8] = br#"{"error":{"code":"no","message":"no"}}"#;
 
-/// The most that is read of a request.
+/// The most bytes of a request to read.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// Serves on loopback: `reply` gets every connection, with the body of its request.
+/// Serves on loopback. `reply` gets every connection, with the body of its request.
 fn serves(claims: &Claims, reply: fn(&mut TcpStream, &[u8]) -> io::Result<()>) -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let base = format!("http://{}", listener.local_addr()?);
     thread::spawn(move || {
         for mut connection in listener.incoming().flatten() {
             thread::spawn(move || {
-                // Whoever hangs up half-way has lost nothing.
+                // The client may hang up at any time.
                 let _gone = body(&connection).and_then(|body| reply(&mut connection, &body));
             });
         }
@@ -130,7 +130,7 @@ fn names(claims: &Claims, base: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a request, and gives its body.
+/// Reads a request and returns its body.
 fn body(connection: &TcpStream) -> io::Result<Vec<u8>> {
     let mut request = BufReader::new(connection).take(MOST_BYTES);
     let (mut line, mut length) = (String::new(), 0);
@@ -155,7 +155,7 @@ fn answer(to: &mut TcpStream, status: &str, body: &[u8]) -> io::Result<()> {
     to.write_all(body)
 }
 
-/// Says nothing, until the other side gives up.
+/// Sends nothing until the client gives up.
 fn until_gone(connection: &mut TcpStream) -> io::Result<()> {
     io::copy(connection, &mut io::sink()).map(drop)
 }

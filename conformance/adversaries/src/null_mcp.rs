@@ -1,4 +1,4 @@
-//! MCP servers that do nothing right, or not even that, whatever the contract. Their adapters implement nothing.
+//! MCP servers that do nothing right or are hostile, for any contract. Their adapters implement nothing.
 
 use std::io::{self, Write as _};
 

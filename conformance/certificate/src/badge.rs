@@ -1,13 +1,13 @@
-//! A badge: a statement as a small picture (SVG), complete in itself.
+//! A badge: a statement as a small, self-contained SVG picture.
 
 use crate::statement::Statement;
 
-/// So many contracts are named; beyond that they are counted.
+/// How many contracts are named; more are only counted.
 const NAMED: usize = 2;
 /// About the width of one letter of the font, in pixels.
 const LETTER: usize = 7;
 
-/// The picture. It says what the statement says; whether that is true is for `verify` to find out.
+/// Draws the badge. It shows what the statement claims; `verify` checks whether that is true.
 pub fn svg(statement: &Statement) -> String {
     let certified: Vec<&str> = statement
         .predicate
@@ -41,7 +41,7 @@ fn draw(name: &str, message: &str, colour: &str) -> String {
     )
 }
 
-/// Text as it stands in XML. What no XML can hold is left out.
+/// Escapes text for XML, and drops characters that XML cannot hold.
 fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for letter in text.chars() {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_leave_its_place() {
+    fn a_name_cannot_inject_markup() {
         let picture = draw("proofmark", "</text><script>\u{1}&'\"", "#000");
         assert!(!picture.contains("<script") && !picture.contains('\u{1}'), "{picture}");
         assert!(picture.contains("&lt;/text&gt;&lt;script&gt;&amp;&#39;&quot;"), "{picture}");

@@ -1,4 +1,4 @@
-//! The envelope that carries a signature: DSSE, protocol version 1.
+//! The signed envelope: DSSE, protocol version 1.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::key::{PublicKey, SecretKey};
 use crate::statement::canonical;
 
-/// What the payload of an in-toto statement is called.
+/// The payload type of an in-toto statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,22 +25,22 @@ struct Signature {
     sig: String,
 }
 
-/// Why an envelope does not vouch for what is in it.
+/// Why an envelope is not valid for its payload.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    #[error("it is no envelope: {0}")]
+    #[error("it is not a DSSE envelope: {0}")]
     Form(String),
     #[error("the envelope is not in canonical form, so it was changed after it was made")]
     NotCanonical,
-    #[error("the envelope's payload is `{0}`, and not `{PAYLOAD_TYPE}`")]
+    #[error("the envelope's payload is `{0}`, not `{PAYLOAD_TYPE}`")]
     OtherPayload(String),
-    #[error("it is signed by the key {found}, and not by the one given, {given}")]
+    #[error("it is signed by the key {found}, not by the given key {given}")]
     OtherKey { found: String, given: String },
-    #[error("the signature is not that of this key over this payload")]
+    #[error("the signature does not match this key and payload")]
     BadSignature,
 }
 
-/// What is signed: the type and the payload, each with its length (DSSE's pre-authentication encoding).
+/// The signed bytes: type and payload, each with its length (DSSE's pre-authentication encoding).
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
@@ -74,7 +74,8 @@ impl Envelope {
             return Err(EnvelopeError::OtherPayload(envelope.payload_type));
         }
         if envelope.signatures.len() != 1 {
-            let message = format!("{} signatures; there is one", envelope.signatures.len());
+            let message =
+                format!("it has {} signatures; exactly one is allowed", envelope.signatures.len());
             return Err(EnvelopeError::Form(message));
         }
         Ok(envelope)
@@ -84,15 +85,15 @@ impl Envelope {
     pub fn payload(&self) -> Result<Vec<u8>, EnvelopeError> {
         STANDARD
             .decode(&self.payload)
-            .map_err(|fault| EnvelopeError::Form(format!("the payload is no base64: {fault}")))
+            .map_err(|fault| EnvelopeError::Form(format!("the payload is not base64: {fault}")))
     }
 
-    /// The key that the envelope names. Nothing is proved by it.
+    /// The key that the envelope names. It proves nothing.
     pub fn key_id(&self) -> &str {
         self.signatures.first().map_or("", |signature| &signature.keyid)
     }
 
-    /// Whether the payload was signed by this key.
+    /// Checks that this key signed the payload.
     pub fn verify(&self, key: &PublicKey) -> Result<(), EnvelopeError> {
         let signed = pae(&self.payload_type, &self.payload()?);
         let Some(signature) = self.signatures.first() else {

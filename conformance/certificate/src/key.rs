@@ -14,14 +14,14 @@ pub struct SecretKey(SigningKey);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
-/// Why a file is not the key that is needed.
+/// Why a file is not the required key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     #[error("it is {found}; {needed} is needed, {hint}")]
     WrongKind { found: String, needed: &'static str, hint: &'static str },
     #[error("it is a PEM file of the right kind, but the key in it cannot be read: {0}")]
     Broken(String),
-    #[error("no random numbers can be had: {0}")]
+    #[error("cannot read system randomness: {0}")]
     NoRandom(String),
 }
 
@@ -48,7 +48,7 @@ impl SecretKey {
         SigningKey::from_pkcs8_pem(text).map(Self).map_err(|fault| unread(&fault, SECRET))
     }
 
-    /// Without the public half, as openssl writes it: not every reader knows the form with both.
+    /// Without the public half, as openssl writes it: some readers do not support the form with both.
     pub fn to_pem(&self) -> Result<String, KeyError> {
         let bytes = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
         let pem = bytes.to_pkcs8_pem(LineEnding::LF);
@@ -92,7 +92,7 @@ impl PublicKey {
         sha256(&[&HEAD[..], self.0.as_bytes()].concat())
     }
 
-    /// Strict: one message has one signature that is accepted of a key.
+    /// Strict: accepts only one signature for a message and a key.
     pub fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         let signature = Signature::from_slice(signature);
         signature.is_ok_and(|signature| self.0.verify_strict(message, &signature).is_ok())
@@ -111,21 +111,21 @@ fn unread(fault: &ed25519_dalek::pkcs8::Error, needed: (&'static str, &'static s
     }
 }
 
-/// The text of a PEM file with this label; else what it is instead.
+/// The text of a PEM file with this label; otherwise an error that says what the file is.
 fn labelled<'a>(
     bytes: &'a [u8],
     label: &str,
     (needed, hint): (&'static str, &'static str),
 ) -> Result<&'a str, KeyError> {
     let wrong = |found: String| KeyError::WrongKind { found, needed, hint };
-    let text = std::str::from_utf8(bytes).map_err(|_| wrong("no text".to_owned()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| wrong("not text".to_owned()))?;
     let mut begins = text.match_indices("-----BEGIN ");
     let after = begins.next().map(|(at, begin)| &text[at + begin.len()..]);
     if begins.next().is_some() {
         return Err(wrong("a PEM file with several things in it".to_owned()));
     }
     let parts = after.and_then(|after| after.split_once("-----"));
-    // What follows the label may be a secret, so nothing of it is ever told.
+    // The text after the label may be a secret: never put it into a message.
     if parts
         .is_some_and(|(_, rest)| !rest.trim_start_matches([' ', '\t']).starts_with(['\r', '\n']))
     {
@@ -140,13 +140,13 @@ fn labelled<'a>(
             Err(wrong("a key that is locked with a password".to_owned()))
         }
         Some(other) if is_label(other) => Err(wrong(format!("a PEM file with `{other}` in it"))),
-        Some(_) => Err(wrong("no PEM file, though it begins like one".to_owned())),
+        Some(_) => Err(wrong("not a PEM file, though it begins like one".to_owned())),
         None if text.starts_with("ssh-") => Err(wrong("an OpenSSH public key".to_owned())),
-        None => Err(wrong("no PEM file".to_owned())),
+        None => Err(wrong("not a PEM file".to_owned())),
     }
 }
 
-/// As RFC 7468 has them: a few words in capitals.
+/// A label as in RFC 7468: a few words in capitals.
 fn is_label(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
     text.len() <= 40 && text.bytes().all(letter)

@@ -1,8 +1,7 @@
-//! Certificates: what a subject was shown to do, as a statement that anybody can check offline.
+//! Certificates: statements about a subject's conformance that anybody can check offline.
 //!
-//! A [`statement`] is a function of the suite and the record of a run; nothing in it depends on when or
-//! where it was made. [`dsse`] signs it with a [`key`], and [`badge`] draws it. Nothing here reads or
-//! writes files.
+//! A [`statement`] is a function of the suite and the record of a run; it does not depend on when or where it was
+//! made. [`dsse`] signs it with a [`key`], and [`badge`] draws it. Nothing here reads or writes files.
 
 pub mod badge;
 pub mod dsse;
@@ -18,7 +17,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// The same of something that need not fit into memory.
+/// SHA-256 of a stream, which need not fit into memory.
 pub fn sha256_of(mut from: impl Read) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut piece = vec![0; 64 * 1024];

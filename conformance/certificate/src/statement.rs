@@ -13,12 +13,11 @@ use crate::sha256;
 
 /// The `_type` of every in-toto statement.
 pub const STATEMENT: &str = "https://in-toto.io/Statement/v1";
-/// The predicate of a subject that is certified.
+/// The predicate type for a certified subject.
 pub const CERTIFICATE: &str = "urn:proofmark:certificate:1";
-/// The predicate of one that is not. Another type, so that a policy that asks for a certificate never
-/// takes this for one.
+/// The predicate type for a refusal. It differs, so that a policy that requires a certificate never accepts it.
 pub const REFUSAL: &str = "urn:proofmark:refusal:1";
-/// The name of the record beside a certificate.
+/// The name of the record next to a certificate.
 pub const TRANSCRIPT: &str = "transcript.jsonl";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,22 +48,22 @@ pub struct Digest {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Predicate {
     pub result: Outcome,
-    /// What the digest of the statement's subject is of.
+    /// What the digest of the statement's subject covers.
     pub subject_is: SubjectIs,
-    /// Of the statement's `subject` in canonical JSON: nothing else would show a changed byte there where the
-    /// statement is not signed and the files are not at hand.
+    /// The digest of the statement's `subject` in canonical JSON. It reveals a changed byte there even if the
+    /// statement is unsigned and the files are not available.
     pub subject_digest: Digest,
-    /// Who the subject said it is; none if it never said hello.
+    /// The subject's answer to `hello`, if any.
     pub implementation: Option<Implementation>,
-    /// The contracts that were asked for; none means: all that are claimed.
+    /// The requested contracts; empty means all that are claimed.
     pub asked: Vec<String>,
     pub suite: SuiteIdentity,
     pub laws: Laws,
     pub transcript: Named,
     pub contracts: Vec<Contract>,
-    /// What the subject did that no case is to blame for.
+    /// Faults that no case is to blame for.
     pub faults: Vec<String>,
-    /// What the subject's manifest promises and the subject itself does not say.
+    /// Promises of the subject's manifest that the subject's `hello` does not confirm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unkept: Vec<String>,
 }
@@ -79,9 +78,9 @@ pub enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SubjectIs {
-    /// Of the files that were named with the run.
+    /// The files named for the run.
     Artifacts,
-    /// Of the transcript: no file was named, and what was seen is all that is known of the subject.
+    /// The transcript: no file was named, so it is all that is known of the subject.
     Transcript,
 }
 
@@ -98,16 +97,16 @@ pub struct Implementation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteIdentity {
-    /// Of the program that ran it.
+    /// The version of the program that ran it.
     pub version: String,
-    /// Of all features and fixtures.
+    /// The digest of all features and fixtures.
     pub digest: Digest,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Laws {
-    /// As text: canonical JSON has no whole numbers of 64 bits.
+    /// As text: canonical JSON has no 64-bit integers.
     pub seed: String,
     pub cases: u32,
 }
@@ -138,16 +137,16 @@ pub struct Requirement {
     pub reason: Option<String>,
 }
 
-/// What a statement says beyond the record of the run.
+/// The parts of a statement that are not in the record of the run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// The files that are certified, by name and digest.
+    /// The certified files, by name and digest.
     pub artifacts: Vec<Named>,
-    /// Contracts that were asked for; none means all.
+    /// The requested contracts; empty means all.
     pub asked: Vec<String>,
 }
 
-/// Why there is no statement.
+/// Why no statement can be made or read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     #[error(transparent)]
@@ -156,15 +155,13 @@ pub enum StatementError {
     Selection(#[from] SelectError),
     #[error("the run was interrupted, so it determined nothing")]
     Interrupted,
-    #[error(
-        "the run is a part of a whole (`{partition}`); `proofmark merge` makes one of all parts"
-    )]
+    #[error("the run is only a part (`{partition}`); combine all parts with `proofmark merge`")]
     Part { partition: String },
-    #[error("case `{case}` was not run, so the run shows no contract completely")]
+    #[error("case `{case}` was not run, so the run is incomplete")]
     Hole { case: String },
-    #[error("case `{case}` was run, but not asked for")]
+    #[error("case `{case}` was run, but not requested")]
     Surplus { case: String },
-    #[error("two artifacts have the name `{name}`; the names in a statement are different")]
+    #[error("two artifacts have the name `{name}`; the names in a statement must be unique")]
     SameName { name: String },
     #[error("{fault}")]
     Form { fault: String },
@@ -174,7 +171,7 @@ pub enum StatementError {
     Contradiction { message: &'static str },
 }
 
-/// Whether something is claimed, or asked for, and all of it is certified.
+/// Whether at least one contract is claimed or requested, and all of them are certified.
 pub fn holds(
     suite: &Suite,
     outcome: &RunOutcome,
@@ -192,7 +189,7 @@ pub fn holds(
 }
 
 impl Statement {
-    /// The statement about a run: `bytes` is its record as it is written beside the statement.
+    /// The statement about a run. `bytes` is its record, as written next to the statement.
     pub fn of(suite: &Suite, bytes: &[u8], terms: &Terms) -> Result<Self, StatementError> {
         let record = Record::parse(bytes)?;
         let outcome = record.rejudge(suite)?;
@@ -247,7 +244,7 @@ impl Statement {
         Ok(Self { kind: STATEMENT.to_owned(), subject, predicate_type, predicate })
     }
 
-    /// What this statement says beyond the record: with these terms it can be made again.
+    /// The parts of this statement that are not in the record. With them it can be made again.
     pub fn terms(&self) -> Terms {
         let named = self.predicate.subject_is == SubjectIs::Artifacts;
         Terms {
@@ -265,8 +262,8 @@ impl Statement {
         canonical(self)
     }
 
-    /// Reads a statement and checks its form: canonical, and not in contradiction with itself. Whether it
-    /// is true is another question.
+    /// Reads a statement and checks that it is canonical and does not contradict itself. This does not check whether
+    /// it is true.
     pub fn parse(bytes: &[u8]) -> Result<Self, StatementError> {
         let statement: Self = serde_json::from_slice(bytes)
             .map_err(|fault| StatementError::Form { fault: fault.to_string() })?;
@@ -293,21 +290,21 @@ impl Statement {
                 && digest.sha256.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
         if predicate.subject_digest.sha256 != sha256(&canonical(&statement.subject)) {
-            return wrong("its subject is not the one that it was made for");
+            return wrong("its subject was changed");
         }
         let named = statement.subject.iter().chain([&predicate.transcript]);
         if !named.map(|one| &one.digest).chain([&predicate.suite.digest]).all(hex) {
-            return wrong("a SHA-256 is 64 hex digits in lower case");
+            return wrong("a SHA-256 must be 64 lower-case hex digits");
         }
         if !predicate.asked.is_sorted_by(|a, b| a < b) {
-            return wrong("what was asked for is sorted, and each once");
+            return wrong("`asked` must be sorted, and each contract once");
         }
         if certified && !predicate.unkept.is_empty() {
             return wrong("it is a certificate, but the manifest's promises are not kept");
         }
         let mut claimed = predicate.contracts.iter().filter(|one| one.claimed).peekable();
         if certified && (claimed.peek().is_none() || !claimed.all(|one| one.certified)) {
-            return wrong("it is a certificate, but not all that is claimed is certified");
+            return wrong("it is a certificate, but not every claimed contract is certified");
         }
         if certified && !predicate.faults.is_empty() {
             return wrong("it is a certificate, but the run had faults");
@@ -318,21 +315,21 @@ impl Statement {
         };
         let mut contracts = predicate.contracts.iter();
         if contracts.any(|one| one.certified && one.requirements.iter().any(|one| broken(&one))) {
-            return wrong("a contract is certified, and one of its promises does not hold");
+            return wrong("a contract is certified, but one of its promises does not hold");
         }
         Ok(statement)
     }
 }
 
-/// RFC 8785, and a newline for those who print it.
+/// RFC 8785, plus a newline for printing.
 pub(crate) fn canonical(value: &impl Serialize) -> Vec<u8> {
-    // Text, small numbers and lists: nothing here that canonical JSON does not have.
+    // Text, small numbers and lists always have a canonical form.
     let mut bytes = serde_json_canonicalizer::to_vec(value).unwrap_or_default();
     bytes.push(b'\n');
     bytes
 }
 
-/// Every case that was asked for is there, and no other.
+/// Checks that the run has every requested case and no other.
 fn complete(suite: &Suite, outcome: &RunOutcome, asked: &[String]) -> Result<(), StatementError> {
     let selection = Selection { contracts: asked.to_vec(), ..Selection::default() };
     let wanted: BTreeSet<&str> =
@@ -387,7 +384,7 @@ fn requirement(result: &RequirementResult<'_>) -> Requirement {
     }
 }
 
-/// The first thing in which two statements differ, in words.
+/// Describes the first difference between two statements.
 pub fn first_difference(stated: &Statement, made: &Statement) -> String {
     let verdicts = |statement: &Statement| -> BTreeMap<String, String> {
         let contracts = statement.predicate.contracts.iter();
@@ -410,7 +407,7 @@ pub fn first_difference(stated: &Statement, made: &Statement) -> String {
         }
     }
     if stated.predicate.result != made.predicate.result {
-        return "it says another result than the transcript".to_owned();
+        return "its result differs from that of the transcript".to_owned();
     }
-    "what it says beside the verdicts is not what the transcript gives".to_owned()
+    "its verdicts match the transcript, but other members do not".to_owned()
 }

@@ -1,4 +1,4 @@
-//! Against published vectors: what others sign and check, we sign and check alike.
+//! Published test vectors: our signatures and checks agree with other implementations.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
@@ -47,7 +47,7 @@ fn signatures_are_those_of_the_rfc(
 
 /// The example in DSSE's protocol text.
 #[test]
-fn what_is_signed_is_encoded_as_the_protocol_says() {
+fn the_signed_bytes_are_encoded_as_the_protocol_says() {
     let encoded = pae("http://example.com/HelloWorld", b"hello world");
     assert_eq!(encoded, b"DSSEv1 29 http://example.com/HelloWorld 11 hello world");
 }
@@ -57,7 +57,7 @@ fn key(number: u8) -> SecretKey {
 }
 
 #[test]
-fn keys_come_back_from_their_files() {
+fn keys_survive_a_round_trip_through_pem() {
     let (secret, public) = (key(7).to_pem().unwrap(), key(7).public().to_pem().unwrap());
     assert!(secret.starts_with("-----BEGIN PRIVATE KEY-----\n"));
     let read = SecretKey::from_pem(secret.as_bytes()).unwrap();
@@ -85,7 +85,7 @@ fn every_changed_byte_of_an_envelope_is_found() {
 
 const RSA: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIB\n-----END RSA PRIVATE KEY-----\n";
 const SSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----\n";
-/// An X25519 key: the right length, another algorithm.
+/// An X25519 key: the right length, but another algorithm.
 const X25519: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VuBCIEIHBXcQUsgGzyOnfVBvlUYWkA4PZZbAqMaUVyvDV+bHNW\n-----END PRIVATE KEY-----\n";
 const TORN: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIVATE KEY-----\n";
 
@@ -99,16 +99,16 @@ const TORN: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIV
     "locked with a password"
 )]
 #[case(X25519, "a key of another algorithm")]
-#[case("", "no PEM file")]
-#[case("garbage", "no PEM file")]
-fn a_key_of_the_wrong_kind_is_told(#[case] text: &str, #[case] message: &str) {
-    let Err(fault) = SecretKey::from_pem(text.as_bytes()) else { panic!("it was taken") };
+#[case("", "not a PEM file")]
+#[case("garbage", "not a PEM file")]
+fn a_key_of_the_wrong_kind_is_refused(#[case] text: &str, #[case] message: &str) {
+    let Err(fault) = SecretKey::from_pem(text.as_bytes()) else { panic!("it was accepted") };
     let fault = fault.to_string();
     assert!(fault.contains(message) && fault.contains("openssl genpkey"), "{fault}");
 }
 
 #[test]
-fn a_broken_key_is_told() {
+fn a_broken_key_is_refused() {
     assert!(matches!(SecretKey::from_pem(TORN.as_bytes()), Err(KeyError::Broken(_))));
     assert!(SecretKey::from_pem(b"\xff\xfe").is_err());
     let secret = key(3).to_pem().unwrap();

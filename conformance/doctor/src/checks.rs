@@ -1,4 +1,4 @@
-//! The checks of messages: what is in them, and how many there are. One side of the protocol each.
+//! The checks of messages: their content and their number. Each check covers one aspect of the protocol.
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub(super) fn code(answer: &Value) -> Option<i64> {
     answer["error"]["code"].as_i64()
 }
 
-/// Says hello and opens a session `d`.
+/// Sends `hello` and opens a session `d`.
 async fn ready(wire: &mut Wire) -> Result<(), Trouble> {
     wire.ask(0, "hello", &greeting()).await?;
     wire.ask(1, "open", &open("d")).await?;
@@ -51,7 +51,7 @@ pub(super) async fn unknown_members(wire: &mut Wire) -> Result<Finding, Trouble>
         params
     };
     let hello = wire.ask(0, "hello", &with_more(greeting())).await?;
-    // What is answered with an error in any case is no matter of members.
+    // An error that also comes without the extra member does not count.
     let close = json!({ "session": "d" });
     let plain = [
         None,
@@ -72,23 +72,23 @@ pub(super) async fn unknown_members(wire: &mut Wire) -> Result<Finding, Trouble>
         .find(|((_, answer), plain)| code(answer).is_some() && code(answer) != *plain)
         .map(|(refused, _)| refused);
     Ok(match refused {
-        None => Finding::sound(CHECK, "members that it does not know are ignored"),
+        None => Finding::sound(CHECK, "unknown members are ignored"),
         Some((method, answer)) => Finding::unsound(
             CHECK,
-            format!("`{method}` with a member more was answered with {}", answer["error"]),
-            "ignore members that you do not know: a later harness may send them",
+            format!("`{method}` with an extra member was answered with {}", answer["error"]),
+            "ignore unknown members: a newer harness may send them",
         ),
     })
 }
 
-/// Lines in pieces, in company, after blank ones.
+/// Sends lines in pieces, two at once, and after blank lines.
 pub(super) async fn framing(wire: &mut Wire) -> Result<Finding, Trouble> {
     ready(wire).await?;
     let line = format!(
         "{}\n",
         json!({ "jsonrpc": "2.0", "id": 2, "method": "call", "params": call("d", json!("a snowman ☃ and a face 🙂")) })
     );
-    // In the middle of a character of several bytes.
+    // Cut inside a multi-byte character.
     let cut = line.find('☃').map_or(0, |at| at + 1);
     let (head, tail) = line.as_bytes().split_at(cut);
     wire.expects([2, 3, 4]);
@@ -106,7 +106,7 @@ pub(super) async fn framing(wire: &mut Wire) -> Result<Finding, Trouble> {
     wire.answer(4, "the second of two messages in one piece").await?;
     Ok(Finding::sound(
         "framing",
-        "lines are read whole, however they arrive; blank ones are passed over",
+        "lines are read completely, however they arrive; blank lines are skipped",
     ))
 }
 
@@ -124,15 +124,15 @@ pub(super) async fn ids(wire: &mut Wire) -> Result<Finding, Trouble> {
                 return Ok(Finding::unsound(
                     CHECK,
                     format!(
-                        "five calls were sent in one go, with ids out of order; no answer has the id {id}"
+                        "five calls were sent at once, with ids out of order; no answer has the id {id}"
                     ),
-                    "answer each request with the very `id` that it came with; ids are integers up to 2^53 - 1 in any order",
+                    "answer each request with its own `id`; ids are integers up to 2^53 - 1 in any order",
                 ));
             }
             other => other?,
         };
     }
-    // Another answer to one of them would be read before this one's.
+    // A duplicate answer would arrive before the answers to these calls.
     wire.ask(100, "call", &call("d", json!({}))).await?;
     wire.ask(101, "call", &call("d", json!({}))).await?;
     Ok(Finding::sound(CHECK, "each answer has the id of its request, in whatever order"))
@@ -163,7 +163,7 @@ pub(super) async fn sessions(wire: &mut Wire) -> Result<Finding, Trouble> {
     };
     let other = wire.ask(4, "call", &call("two", json!({}))).await?;
     if code(&other) == Some(RpcError::INVALID_PARAMS) {
-        return wrong("a session is gone when another one was closed", &other);
+        return wrong("closing one session also closed another", &other);
     }
     let closed = wire.ask(5, "call", &call("one", json!({}))).await?;
     if code(&closed) != Some(RpcError::INVALID_PARAMS) {
@@ -176,7 +176,7 @@ pub(super) async fn sessions(wire: &mut Wire) -> Result<Finding, Trouble> {
             &never,
         );
     }
-    Ok(Finding::sound(CHECK, "they open and close apart from each other"))
+    Ok(Finding::sound(CHECK, "they open and close independently"))
 }
 
 pub(super) async fn not_implemented(wire: &mut Wire) -> Result<Finding, Trouble> {
@@ -185,12 +185,12 @@ pub(super) async fn not_implemented(wire: &mut Wire) -> Result<Finding, Trouble>
     let answer = wire.ask(2, "call", &call("d", json!({}))).await?;
     Ok(match code(&answer) {
         Some(RpcError::NOT_IMPLEMENTED) => {
-            Finding::sound(CHECK, "an operation that is not there is answered with -32601")
+            Finding::sound(CHECK, "an unknown operation is answered with -32601")
         }
         _ => Finding::unsound(
             CHECK,
-            format!("`{NO_OPERATION}`, which nobody has, was answered with {answer}"),
-            "answer an operation that you do not have with the JSON-RPC error -32601",
+            format!("`{NO_OPERATION}`, which does not exist, was answered with {answer}"),
+            "answer an unknown operation with the JSON-RPC error -32601",
         ),
     })
 }
@@ -250,11 +250,11 @@ pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
             Err(Late::Trouble(trouble)) => return Err(trouble),
             Err(Late::After { answered, within }) => {
                 let message = format!(
-                    "of {MANY} `{method}` in one go, {answered} were answered within {:.1} s",
+                    "of {MANY} `{method}` at once, {answered} were answered within {:.1} s",
                     within.as_secs_f64()
                 );
                 let change = format!(
-                    "answer every request as it comes, and do not let calls queue behind each other: in a run {AT_A_TIME} are under way at a time, each with the limit for one answer; or allow more with `--timeout MS`"
+                    "answer every request as it comes, and do not let calls queue behind each other: a run has {AT_A_TIME} in flight, each with its own timeout; or allow more time with `--timeout MS`"
                 );
                 return Ok(Finding::unsound(CHECK, message, change));
             }
@@ -281,7 +281,7 @@ pub(super) async fn many(wire: &mut Wire) -> Result<Finding, Trouble> {
     ))
 }
 
-/// A call that waits for a fake must not keep the others waiting.
+/// A call that waits for a fake must not block the others.
 pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result<Finding, Trouble> {
     const CHECK: &str = "waiting calls";
     let hello = wire.ask(0, "hello", &greeting()).await?;
@@ -302,7 +302,7 @@ pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result
         return Ok(Finding::unsound(
             CHECK,
             "while one call waits for a fake, another one gets no answer",
-            "work on calls concurrently: start each as a task of its own and go on reading",
+            "handle calls concurrently: run each in its own task, and keep reading",
         ));
     }
     answered?;
@@ -311,26 +311,24 @@ pub(super) async fn waiting(wire: &mut Wire, probe: Probe, fake: &str) -> Result
     if session != "d" {
         return Ok(Finding::unsound(
             CHECK,
-            format!(
-                "`fake` was called in the session {session}, and the call under way is in \"d\""
-            ),
+            format!("`fake` was called in the session {session}, but the pending call is in \"d\""),
             "give `fake` the `session` of the call that needs it: a session that is open",
         ));
     }
     wire.reply(&request, &json!({ "value": "s3cret" })).await?;
     let value = wire.answer(2, probe.operation).await?;
     Ok(match value["result"]["value"] == "s3cret" {
-        true => Finding::sound(CHECK, "a call that waits for a fake keeps nobody waiting"),
+        true => Finding::sound(CHECK, "a call that waits for a fake does not block others"),
         false => Finding::unsound(
             CHECK,
-            format!("the fake's answer was \"s3cret\", and the call's {value}"),
+            format!("the fake's answer was \"s3cret\", but the call returned {value}"),
             "give the value of the fake's answer to the implementation that asked for it",
         ),
     })
 }
 
-/// What to say of a call that should have asked a fake and was answered without. Who does not claim the
-/// contract need not have it.
+/// The finding for a call that should have called a fake but was answered without. An adapter that does not claim the
+/// contract need not implement it.
 fn never_asked(
     check: &'static str,
     probe: Probe,
@@ -342,23 +340,23 @@ fn never_asked(
     if code(answer) == Some(RpcError::NOT_IMPLEMENTED) {
         return Finding::not_yet(
             check,
-            format!("`{operation}` calls a fake, and is not there yet"),
+            format!("`{operation}`, which calls a fake, is not implemented yet"),
         );
     }
     let said = answer.get("error").or(answer.get("result")).unwrap_or(&Value::Null);
-    let message = format!("`{operation}` was answered without asking the fake `{fake}`: {said}");
+    let message = format!("`{operation}` was answered without calling the fake `{fake}`: {said}");
     let claims = hello["result"]["contracts"].as_array();
     match claims.is_some_and(|claims| claims.iter().any(|claimed| claimed == contract)) {
         true => Finding::unsound(
             check,
             message,
-            "while a call is under way, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
+            "during a call, send `fake` for each call of a fake that `open` names, and give the answer to the implementation",
         ),
         false => Finding::not_yet(check, format!("`{contract}` is not claimed; {message}")),
     }
 }
 
-/// No harness sends garbage, but a person at a prompt does.
+/// A harness never sends garbage, but a person at a prompt does.
 pub(super) async fn garbage(wire: &mut Wire) -> Result<Finding, Trouble> {
     const CHECK: &str = "garbage";
     ready(wire).await?;
@@ -368,7 +366,7 @@ pub(super) async fn garbage(wire: &mut Wire) -> Result<Finding, Trouble> {
     )
     .await?;
     match wire.ask(9, "call", &call("d", json!({}))).await {
-        Ok(_) => Ok(Finding::sound(CHECK, format!("lines that are no requests are survived{}", if wire.unreadable > 0 { ", and refused" } else { "" }))),
-        Err(trouble) => Ok(Finding { change: Some("answer a line that is no request with the error -32700 or -32600, id null, and a method that you do not know with -32601; then go on reading".to_owned()), ..troubled(CHECK, &trouble) }),
+        Ok(_) => Ok(Finding::sound(CHECK, format!("lines that are not requests do no harm{}", if wire.unreadable > 0 { ", and are refused" } else { "" }))),
+        Err(trouble) => Ok(Finding { change: Some("answer a line that is not a request with the error -32700 or -32600, id null, and an unknown method with -32601; then keep reading".to_owned()), ..troubled(CHECK, &trouble) }),
     }
 }

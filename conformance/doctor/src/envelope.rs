@@ -1,7 +1,7 @@
-//! Do the tools of an MCP server, whichever they are, keep the response envelope?
+//! Checks that the tools of an MCP server use the response envelope.
 //!
-//! Nothing is known of the tools but what the server lists. Each is called with input that it should refuse, and with
-//! input that fits its schema if it only reads, or if the caller allows more.
+//! The only knowledge about the tools is what the server lists. Each is called with input that it should refuse. If
+//! it is read-only, or if the caller allows it, it is also called with input that fits its schema.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use proofmark_suite::subject::connection::Connection;
 use proofmark_suite::subject::{Patience, StartError, SubjectCommand, start_mcp};
 use proofmark_suite::wire::mcp;
 
-/// The members of an envelope, and what each is.
+/// The members of an envelope, and the type of each.
 const MEMBERS: [(&str, &str); 8] = [
     ("success", "a boolean"),
     ("intent", "a string"),
@@ -24,30 +24,30 @@ const MEMBERS: [(&str, &str); 8] = [
     ("suggestions", "a list"),
     ("context", "an object"),
     ("error", "null, or an object"),
-    ("timestamp", "a moment as ISO 8601 writes it, such as 2025-12-25T00:00:00Z"),
+    ("timestamp", "an ISO 8601 timestamp, such as 2025-12-25T00:00:00Z"),
 ];
 
-/// So many pages of tools are read.
+/// The most pages of tools to read.
 const MOST_PAGES: usize = 1_000;
 
-/// What was found of one tool.
+/// The findings about one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolFound {
     pub tool: String,
-    /// How it was called: `refusal`, and `use` where it may be used.
+    /// How it was called: `refusal`, and `use` if that is allowed.
     pub calls: Vec<&'static str>,
-    /// What is wrong with its answers; nothing if it keeps the envelope.
+    /// Problems with its answers; empty if it uses the envelope.
     pub problems: Vec<String>,
 }
 
-/// Why nothing can be said of a server.
+/// Why a server cannot be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvelopeError {
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("the server cannot be spoken to: {fault}{stderr}")]
+    #[error("cannot talk to the server: {fault}{stderr}")]
     Fault { fault: Fault, stderr: String },
-    #[error("`tools/list` is not answered as MCP says: {0}")]
+    #[error("the answer to `tools/list` violates MCP: {0}")]
     NoTools(String),
     #[error(
         "the server lists no tools, so there is nothing to judge; is this the command that serves them?"
@@ -55,10 +55,10 @@ pub enum EnvelopeError {
     Nothing,
 }
 
-/// Examines every tool. With `use_all` each is also called with input that fits its schema, whatever it may do.
+/// Examines every tool. With `use_all`, each is also called with input that fits its schema, whatever it may do.
 ///
 /// # Errors
-/// The server cannot be started or asked, or lists no tools.
+/// If the server cannot be started or asked, or lists no tools.
 pub async fn examine(
     command: &SubjectCommand,
     patience: Patience,
@@ -70,7 +70,7 @@ pub async fn examine(
         EnvelopeError::Fault { fault, stderr }
     })?;
     let found = examine_tools(&server, use_all).await;
-    // Whatever was found stands, however it ends.
+    // How the server exits does not change the findings.
     let _ended = server.shutdown().await;
     found
 }
@@ -108,7 +108,7 @@ async fn examine_tools(
     Ok(found)
 }
 
-/// Every tool that is listed, page by page.
+/// Lists all tools, page by page.
 async fn list(server: &Connection) -> Result<Vec<Value>, EnvelopeError> {
     let mut tools = Vec::new();
     let mut params = json!({});
@@ -128,7 +128,7 @@ async fn list(server: &Connection) -> Result<Vec<Value>, EnvelopeError> {
     Err(EnvelopeError::NoTools(format!("it has more than {MOST_PAGES} pages")))
 }
 
-/// What keeps an answer from being an envelope.
+/// The reasons why an answer is not an envelope.
 pub fn wrong_with(envelope: &Value, tools: &BTreeSet<&str>) -> Vec<String> {
     let Some(members) = envelope.as_object() else {
         return vec![format!("an envelope is an object, not {envelope}")];
@@ -137,17 +137,17 @@ pub fn wrong_with(envelope: &Value, tools: &BTreeSet<&str>) -> Vec<String> {
     for (name, kind) in MEMBERS {
         match members.get(name) {
             None => wrong.push(format!("`{name}` is missing; it is {kind}")),
-            // The text does not say what there is of a result on failure.
+            // The text does not define the result of a failure.
             Some(Value::Null) if name == "result" && envelope["success"] == false => {}
             Some(value) if !is_right(name, value) => {
-                wrong.push(format!("`{name}` is {value}, and must be {kind}"));
+                wrong.push(format!("`{name}` is {value}, but must be {kind}"));
             }
             Some(_) => {}
         }
     }
     match (&members.get("success"), members.get("error")) {
         (Some(Value::Bool(true)), Some(error @ Value::Object(_))) => {
-            wrong.push(format!("`success` is true, and `error` is {error}"));
+            wrong.push(format!("`success` is true, but `error` is {error}"));
         }
         (Some(Value::Bool(false)), Some(error)) => {
             let text = |name: &str| error[name].as_str().is_some_and(|text| !text.is_empty());
@@ -164,7 +164,7 @@ pub fn wrong_with(envelope: &Value, tools: &BTreeSet<&str>) -> Vec<String> {
         if target.is_none_or(|target| !tools.contains(target)) || !suggestion["params"].is_object()
         {
             wrong.push(format!(
-                "the suggestion {suggestion} cannot be called as it stands: `target` is a tool that is listed, `params` an object"
+                "the suggestion {suggestion} cannot be called as it is: `target` must be a listed tool, `params` an object"
             ));
         }
     }
@@ -208,7 +208,7 @@ mod tests {
     #[case("timestamp", json!("2025-12-25T25:00:00Z"))]
     #[case("suggestions", json!([{ "target": "u", "params": {} }]))]
     #[case("suggestions", json!([{ "target": "t" }]))]
-    fn what_is_wrong_is_told(#[case] member: &str, #[case] value: Value) {
+    fn wrong_members_are_reported(#[case] member: &str, #[case] value: Value) {
         let tools = BTreeSet::from(["t"]);
         assert_eq!(wrong_with(&envelope(), &tools), Vec::<String>::new());
         let mut wrong = envelope();
@@ -220,14 +220,14 @@ mod tests {
     #[case("timestamp", json!("2025-12-25T00:00:00.123+01:00"))]
     #[case("timestamp", json!("2025-12-25T00:00:00+0100"))]
     #[case("more", json!(1))]
-    fn what_the_text_leaves_open_is_right(#[case] member: &str, #[case] value: Value) {
+    fn unspecified_members_and_forms_are_accepted(#[case] member: &str, #[case] value: Value) {
         let mut other = envelope();
         other[member] = value;
         assert_eq!(wrong_with(&other, &BTreeSet::new()), Vec::<String>::new());
     }
 
     #[test]
-    fn a_failure_says_why() {
+    fn a_failure_needs_an_error() {
         let mut failed = envelope();
         failed["success"] = json!(false);
         assert_eq!(wrong_with(&failed, &BTreeSet::new()).len(), 1);

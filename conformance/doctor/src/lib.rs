@@ -1,7 +1,7 @@
-//! Is the adapter sound, whatever becomes of the implementation behind it?
+//! Checks the adapter, independently of the implementation behind it.
 //!
-//! Each check drives a process of its own through one side of the protocol: it needs no operation to be
-//! there. What is found says what to change.
+//! Each check drives a separate process through one aspect of the protocol, and needs no operation to be implemented.
+//! Each finding says what to change.
 
 mod checks;
 pub mod envelope;
@@ -24,45 +24,44 @@ use proofmark_suite::Probe;
 use proofmark_suite::subject::{Orphans, Patience, StartError, SubjectCommand};
 use wire::{Trouble, Wire};
 
-/// What one check came to.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked, in a word or two.
+    /// The name of the check, a word or two.
     pub check: &'static str,
     pub state: State,
-    /// What was seen.
+    /// What the check observed.
     pub message: String,
-    /// What to change, unless all is well.
+    /// What to change, unless the check passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// The last lines that an adapter wrote to stderr before it ended. They are its own words: whoever
-    /// shows them makes them visible.
+    /// The adapter's last lines on stderr before it exited. They are untrusted: escape them before showing them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stderr: Vec<String>,
-    /// What would be the same in another check that the same fault ended.
+    /// Identifies the fault, to recognise it when it ends another check.
     #[serde(skip)]
     fault: Option<String>,
 }
 
-/// How a check went.
+/// The state of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     Sound,
-    /// It must change before a verdict on the implementation means anything.
+    /// It must be fixed before a verdict on the implementation means anything.
     Unsound,
-    /// It cannot be checked before some operation is there.
+    /// This check needs an operation that is not implemented yet.
     NotYet,
-    /// A fault that was told already is in the way.
+    /// An already reported fault prevents this check.
     Spoilt,
 }
 
-/// What the subject's owner says that its adapter says.
+/// What the subject's manifest says that `hello` will claim.
 #[derive(Debug, Clone, Default)]
 pub struct Promised {
-    /// Contracts that it claims.
+    /// The claimed contracts.
     pub claims: Vec<String>,
-    /// Test hooks that it offers.
+    /// The offered test hooks.
     pub hooks: Vec<String>,
 }
 
@@ -91,7 +90,7 @@ impl Finding {
     }
 }
 
-/// An answer that is told of may have megabytes.
+/// Limits a message: a quoted answer may have megabytes.
 fn cut(message: String) -> String {
     const MOST: usize = 1_000;
     match message.char_indices().nth(MOST) {
@@ -100,8 +99,7 @@ fn cut(message: String) -> String {
     }
 }
 
-/// Examines an adapter, check after check, and tells each finding as it is made. An adapter that does
-/// not even say hello gets no further.
+/// Runs all checks and reports each finding at once. Stops if the adapter does not answer `hello`.
 pub async fn examine(
     command: &SubjectCommand,
     patience: Patience,
@@ -138,7 +136,7 @@ pub async fn examine(
         tell(exam.check(servers::check(claimed.0), check).await?);
     }
     tell(exam.check("other version", lifetime::other_version).await?);
-    // What processes left that were killed is not their fault, and must not seem to be the next one's.
+    // Processes left by killed adapters are not their fault, and must not be blamed on the next check.
     orphans.kill();
     tell(exam.shutdown().await?);
     tell(exam.end_of_input().await?);
@@ -149,7 +147,7 @@ struct Exam<'a> {
     command: &'a SubjectCommand,
     patience: Patience,
     orphans: &'a Orphans,
-    /// The faults that were told, and in which check.
+    /// The reported faults, with the check that reported each.
     faults: RefCell<HashMap<String, &'static str>>,
 }
 
@@ -158,7 +156,7 @@ impl Exam<'_> {
         Wire::start(self.command, self.patience)
     }
 
-    /// One check in a fresh process, which is killed afterwards.
+    /// Runs one check in a new process, which is killed afterwards.
     async fn check(
         &self,
         name: &'static str,
@@ -169,14 +167,14 @@ impl Exam<'_> {
         Ok(found.unwrap_or_else(|trouble| troubled(name, &trouble)))
     }
 
-    /// A fault that ends check after check is one fault.
+    /// Reports a fault that ends several checks only once.
     fn once(&self, finding: Finding) -> Finding {
         let Some(fault) = &finding.fault else { return finding };
         let first = *self.faults.borrow_mut().entry(fault.clone()).or_insert(finding.check);
         if first == finding.check {
             return finding;
         }
-        let message = format!("the fault under `{first}` is in the way");
+        let message = format!("skipped because of the fault under `{first}`");
         Finding::new(finding.check, State::Spoilt, message)
     }
 }
@@ -185,17 +183,17 @@ fn greeting() -> Value {
     json!({ "protocol": PROTOCOL, "harness": { "name": "proofmark", "version": env!("CARGO_PKG_VERSION") } })
 }
 
-/// What to say about an answer that did not come.
+/// The finding for an answer that did not come.
 fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
     let seconds = |time: &Duration| format!("{:.1} s", time.as_secs_f64());
     let finding = match trouble {
         Trouble::Silent { to, after, unfinished: Some(line) } => Finding::unsound(
             check,
             format!(
-                "no answer to `{to}` within {}; stdout has a line without an end: `{line}`",
+                "no answer to `{to}` within {}; stdout has a line without a newline: `{line}`",
                 seconds(after)
             ),
-            "end every message with `\\n` (a `\\r` alone ends no line), write it on one line, and flush",
+            "end every message with `\\n` (a `\\r` alone does not end a line), write it on one line, and flush",
         ),
         Trouble::Silent { to, after, unfinished: None } => Finding::unsound(
             check,
@@ -209,14 +207,14 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
                 seconds(took),
                 seconds(limit)
             ),
-            "answer sooner, or allow more: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
+            "answer faster, or allow more time: `--timeout MS`, or `timeout-ms` in the manifest, which `run` reads too",
         ),
         Trouble::Ended { status, to, stderr } => Finding {
             stderr: last(stderr),
             ..Finding::unsound(
                 check,
                 format!("the adapter ended {status} before it answered `{to}`"),
-                "catch what a request may throw and answer it with a JSON-RPC error; only `shutdown` and the end of input end an adapter",
+                "catch exceptions and answer with a JSON-RPC error; an adapter must exit only on `shutdown` or the end of input",
             )
         },
         Trouble::Frame(FrameError::HalfALine { excerpt }) => Finding::unsound(
@@ -227,21 +225,21 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
         Trouble::Frame(fault) => Finding::unsound(
             check,
             fault.to_string(),
-            "write one message a line, of at most 16 MiB",
+            "write one message per line, each at most 16 MiB",
         ),
         Trouble::NotAMessage { line, wrong, change } => Finding::unsound(
             check,
-            format!("stdout carried what is no JSON-RPC 2.0 message ({wrong}): `{line}`"),
+            format!("stdout has a line that is not a JSON-RPC 2.0 message ({wrong}): `{line}`"),
             *change,
         ),
         Trouble::Unasked { what } => Finding::unsound(
             check,
-            format!("it answers what nobody asked: {what}"),
-            "answer each request once, with the `id` that it came with, and write nothing else to stdout",
+            format!("it sends answers that nobody requested: {what}"),
+            "answer each request once, with its own `id`, and write nothing else to stdout",
         ),
         Trouble::AsksTooMuch { what } => Finding::unsound(
             check,
-            format!("it asks without end: {what} of its own"),
+            format!("it sends too many requests: {what}"),
             "ask a fake only while a call needs it, and wait for the answer before the next request",
         ),
         Trouble::ClosedStdin => Finding::unsound(
@@ -253,8 +251,7 @@ fn troubled(check: &'static str, trouble: &Trouble) -> Finding {
     Finding { fault: sameness(trouble, &finding), ..finding }
 }
 
-/// What makes a fault the same as one in another check. No answer at all may have another reason
-/// each time.
+/// Identifies the same fault in different checks. A missing answer may have a different cause each time.
 fn sameness(trouble: &Trouble, finding: &Finding) -> Option<String> {
     match trouble {
         Trouble::Unasked { .. } => Some("unasked".to_owned()),
@@ -276,7 +273,7 @@ fn sameness(trouble: &Trouble, finding: &Finding) -> Option<String> {
     }
 }
 
-/// Enough to see what was thrown, and where.
+/// Enough lines to see an exception and its location.
 fn last(stderr: &[String]) -> Vec<String> {
     const MOST: usize = 10;
     stderr[stderr.len().saturating_sub(MOST)..].to_vec()

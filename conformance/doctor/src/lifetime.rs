@@ -1,4 +1,4 @@
-//! How an adapter begins and how it ends: `hello`, what it says there, other versions, the end.
+//! The checks of an adapter's start and end: `hello`, other versions, shutdown.
 
 use proofmark_protocol::{HelloReply, PROTOCOL, RpcError};
 use serde_json::{Map, Value, json};
@@ -12,14 +12,14 @@ use proofmark_judge::problem::did_you_mean;
 use proofmark_judge::suite::Suite;
 use proofmark_suite::subject::{Patience, StartError};
 
-/// `hello` in a fresh process, and what keeps an answer from coming.
+/// Sends `hello` to a new process, and diagnoses a missing answer.
 pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Option<Value>) {
     const CHECK: &str = "hello";
     let started = Instant::now();
     match wire.ask(0, "hello", &greeting()).await {
         Ok(answer) => {
             let elapsed = started.elapsed().as_millis();
-            let message = format!("said hello {elapsed} ms after it was started");
+            let message = format!("answered `hello` {elapsed} ms after its start");
             (Finding::sound(CHECK, message), Some(answer))
         }
         Err(silent @ Trouble::Silent { unfinished: None, .. }) => {
@@ -40,14 +40,14 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
             };
             (finding, None)
         }
-        // It may have ended before anything could be written, or while it was: no request is to blame.
+        // It may have exited before or while we wrote: no request is to blame.
         Err(Trouble::Ended { status, stderr, .. }) => {
             let message = format!("the adapter ended {status} before it answered `hello`");
             let change = match stderr.is_empty() {
                 true => {
                     "run the command by hand: it ends before it reads a request, and says nothing on stderr"
                 }
-                false => "fix what its stderr says: it ends before it reads a request",
+                false => "fix the error on its stderr: it ends before it reads a request",
             };
             let finding = Finding::unsound(CHECK, message, change);
             (Finding { stderr: last(&stderr), ..finding }, None)
@@ -56,7 +56,7 @@ pub(super) async fn hello(mut wire: Wire, patience: Patience) -> (Finding, Optio
     }
 }
 
-/// What `hello` says.
+/// Checks the content of the answer to `hello`.
 pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -> Finding {
     const CHECK: &str = "introduction";
     let bad = |message: String, change: String| Finding::unsound(CHECK, message, change);
@@ -69,7 +69,7 @@ pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -
     let hello: HelloReply = match serde_json::from_value(answer["result"].clone()) {
         Ok(hello) => hello,
         Err(fault) => {
-            return bad(format!("the answer to `hello` is not as it should be: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
+            return bad(format!("the answer to `hello` is invalid: {fault}"), "answer {\"protocol\": 1, \"name\": …, \"version\": …, \"language\": …, \"contracts\": […]}; `hooks` is a list, `options` an object, and both may be absent".to_owned());
         }
     };
     if hello.protocol != PROTOCOL {
@@ -101,15 +101,15 @@ pub(super) fn introduction(answer: &Value, suite: &Suite, promised: &Promised) -
     }
     if let Some(id) = promised.claims.iter().find(|id| !hello.contracts.contains(id)) {
         return bad(
-            format!("the manifest says that it claims `{id}`, and `hello` does not"),
-            "name it in `contracts` of `hello`, or take it out of `claims` in the manifest"
+            format!("the manifest says that it claims `{id}`, but `hello` does not"),
+            "name it in `contracts` of `hello`, or remove it from `claims` in the manifest"
                 .to_owned(),
         );
     }
     if let Some(hook) = promised.hooks.iter().find(|hook| !hello.hooks.contains(hook)) {
         return bad(
-            format!("the manifest says that it offers the hook `{hook}`, and `hello` does not"),
-            "name it in `hooks` of `hello`, or take it out of `hooks` in the manifest".to_owned(),
+            format!("the manifest says that it offers the hook `{hook}`, but `hello` does not"),
+            "name it in `hooks` of `hello`, or remove it from `hooks` in the manifest".to_owned(),
         );
     }
     let claims = if hello.contracts.is_empty() {
@@ -132,12 +132,12 @@ pub(super) async fn other_version(wire: &mut Wire) -> Result<Finding, Trouble> {
         Map::from_iter([("protocol".to_owned(), answer["result"]["protocol"].clone())]);
     Ok(match code(&answer) {
         Some(RpcError::INVALID_PARAMS) => {
-            Finding::sound(CHECK, "a protocol that it does not speak is refused with -32602")
+            Finding::sound(CHECK, "an unknown protocol version is refused with -32602")
         }
         Some(other) => Finding::unsound(
             CHECK,
             format!("protocol {} was refused with {other}", PROTOCOL + 98),
-            "refuse a protocol that you do not speak with the error -32602",
+            "refuse an unknown protocol version with the error -32602",
         ),
         None => Finding::unsound(
             CHECK,
@@ -146,7 +146,7 @@ pub(super) async fn other_version(wire: &mut Wire) -> Result<Finding, Trouble> {
                 PROTOCOL + 98,
                 Value::Object(kept)
             ),
-            "look at `protocol` in `hello`, and refuse what you do not speak with the error -32602",
+            "check `protocol` in `hello`, and refuse an unknown version with the error -32602",
         ),
     })
 }
@@ -170,7 +170,7 @@ impl Exam<'_> {
         Ok(self.ended(CHECK, wire, "after `shutdown` was answered").await)
     }
 
-    /// A harness that dies closes stdin and says nothing.
+    /// A harness that dies closes stdin without a message.
     pub(super) async fn end_of_input(&self) -> Result<Finding, StartError> {
         const CHECK: &str = "end of input";
         let mut wire = self.start()?;
@@ -182,7 +182,7 @@ impl Exam<'_> {
 
     async fn ended(&self, check: &'static str, wire: Wire, when: &str) -> Finding {
         let fault = wire.end().await;
-        // Those that left its process group are found as a run finds them.
+        // Finds processes that left the group, as a run does.
         let left = self.orphans.kill();
         match fault.or((left > 0).then_some(Fault::LeftProcesses { count: left })) {
             None => Finding::sound(check, format!("it ends {when}, and leaves no process")),

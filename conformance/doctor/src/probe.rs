@@ -1,4 +1,4 @@
-//! Which of the rooms' probes a check can use.
+//! Selects the probes for the checks.
 
 use proofmark_suite::{Does, Probe};
 

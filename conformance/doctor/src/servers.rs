@@ -1,4 +1,4 @@
-//! The check of wires: does `open` name a server that can be spoken to?
+//! The check of wires: does `open` name a working server?
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use proofmark_judge::wire::Wire;
 use proofmark_suite::subject::{Patience, start_mcp};
 use proofmark_suite::wire::{Offer, reachable};
 
-/// The contracts on a wire of their own that an adapter claims.
+/// The claimed contracts that have their own wire.
 pub(super) fn claimed<'a>(hello: &Value, suite: &'a Suite) -> Vec<(Wire, &'a str)> {
     let claims = |id: &str| {
         let claimed = hello["result"]["contracts"].as_array();
@@ -21,7 +21,7 @@ pub(super) fn claimed<'a>(hello: &Value, suite: &'a Suite) -> Vec<(Wire, &'a str
     claimed.filter_map(|contract| Some((contract.wire?, contract.id.as_str()))).collect()
 }
 
-/// What it is called in findings.
+/// The name of the check in findings.
 pub(super) fn check(wire: Wire) -> &'static str {
     match wire {
         Wire::Mcp => "wire mcp",
@@ -37,7 +37,7 @@ pub(super) async fn server(
     let check = check(wire);
     let unsound = |message: String, change: &str| Finding::unsound(check, message, change);
     let Ok(workspace) = TempDir::new() else {
-        return Ok(Finding::not_yet(check, "no folder can be made for a session"));
+        return Ok(Finding::not_yet(check, "cannot create a folder for a session"));
     };
     pipe.ask(0, "hello", &greeting()).await?;
     let mut params = open("d");
@@ -68,7 +68,7 @@ pub(super) async fn server(
                 stderr: super::last(&stderr),
                 ..unsound(
                     fault.to_string(),
-                    "let the server answer `initialize` as MCP says, and print for people on stderr",
+                    "let the server answer `initialize` as MCP requires, and write logs to stderr",
                 )
             },
             Err(fault) => unsound(fault.to_string(), "name a command that starts the server"),
@@ -76,7 +76,7 @@ pub(super) async fn server(
         Offer::Http(server) => match reachable(&server, patience).await {
             Ok(()) => Finding::sound(check, "the server answers where `open` says"),
             Err(message) => {
-                unsound(message, "answer `open` once the server serves, with its address")
+                unsound(message, "answer `open` when the server is ready, with its address")
             }
         },
     })

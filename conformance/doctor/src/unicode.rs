@@ -1,7 +1,7 @@
-//! Are strings what they were, on their way in and on their way out?
+//! Checks that strings survive the way in and out.
 //!
-//! No answer has to give a string back. So whatever does is looked at: a message that names the unknown
-//! operation, the call of a fake, a hash. Where nothing does, nothing is claimed.
+//! No operation has to return a string. So this looks wherever one may come back: in a message about the unknown
+//! operation, in the call of a fake, in a hash. If none does, the check makes no statement.
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
@@ -21,12 +21,12 @@ const UTF_8: &str =
 
 /// Letters of two, three and four bytes, which nobody has a reason to escape.
 const LETTERS: &str = "é☃漢🙂";
-/// What stands around them where they come back.
+/// The text around them, to find them again.
 const AROUND: (&str, &str) = ("proofmark.doctor-", "-end");
 
 pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Finding, Trouble> {
     wire.ask(0, "hello", &greeting()).await?;
-    // Who has no answer to this one has none to any.
+    // Check without special characters first: an adapter that fails here has another problem.
     let opened = wire.ask(1, "open", &open("plain")).await?;
     if let Some(finding) = refused_open(CHECK, &opened) {
         return Ok(finding);
@@ -45,7 +45,7 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
             Ok(Some(message)) => format!("a session with {what} in its name {message}"),
             Err(Trouble::Silent { to, unfinished: None, .. }) => {
                 format!(
-                    "`{to}` got no answer with {what} in the session's name, and one without it"
+                    "`{to}` got no answer with {what} in the session's name, but got one without it"
                 )
             }
             Err(trouble) => return Err(trouble),
@@ -54,7 +54,7 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
     }
     let mut came = Vec::new();
     match given_back(wire, probes, &mut came).await {
-        // What operations do is the implementation's, but what is no message is the adapter's.
+        // A failing operation is the implementation's fault, but an invalid message is the adapter's.
         Ok(()) => {}
         Err(trouble @ Trouble::NotAMessage { .. }) => return Err(trouble),
         Err(_) if !came.is_empty() => {}
@@ -62,20 +62,20 @@ pub(super) async fn unicode(wire: &mut Wire, probes: &[&Probe]) -> Result<Findin
     }
     if let Some(message) = came.iter().find_map(|came| match came {
         Came::Changed(message) => Some(message),
-        Came::Same | Came::Untold => None,
+        Came::Same | Came::Unknown => None,
     }) {
         return Ok(Finding::unsound(CHECK, message, UTF_8));
     }
     Ok(match came.contains(&Came::Same) {
-        true => Finding::sound(CHECK, "strings come back as they were sent"),
+        true => Finding::sound(CHECK, "strings come back unchanged"),
         false => Finding::not_yet(
             CHECK,
-            "not checked whether strings arrive as they were sent, since no answer gives one back; names of sessions are told apart",
+            "cannot check whether strings arrive unchanged, since no answer returns one; names of sessions are kept apart",
         ),
     })
 }
 
-/// Opens, uses and closes a session. What is wrong with it, if something is.
+/// Opens, uses and closes a session. Returns a problem, if there is one.
 async fn known_by(wire: &mut Wire, id: i64, name: &str) -> Result<Option<String>, Trouble> {
     let opened = wire.ask(id, "open", &open(name)).await?;
     if let Some(error) = opened.get("error") {
@@ -83,22 +83,22 @@ async fn known_by(wire: &mut Wire, id: i64, name: &str) -> Result<Option<String>
     }
     let called = wire.ask(id + 1, "call", &call(name, json!({}))).await?;
     if code(&called) == Some(RpcError::INVALID_PARAMS) {
-        return Ok(Some("was opened, and is not known afterwards".to_owned()));
+        return Ok(Some("was opened, but is unknown afterwards".to_owned()));
     }
     wire.ask(id + 2, "close", &json!({ "session": name })).await?;
     Ok(None)
 }
 
-/// What became of a string that was sent.
+/// What happened to a sent string.
 #[derive(Debug, PartialEq)]
 enum Came {
     Same,
     Changed(String),
-    /// It is not there, or in a form that says nothing, such as escaped.
-    Untold,
+    /// It is missing, or in a form that proves nothing, such as escaped.
+    Unknown,
 }
 
-/// Looks for the letters wherever an adapter may give them back.
+/// Looks for the letters wherever an adapter may return them.
 async fn given_back(
     wire: &mut Wire,
     probes: &[&Probe],
@@ -143,18 +143,18 @@ fn within(said: &Value, place: &str) -> Came {
             let how = if other == as_latin_1() { ": it was read as Latin-1" } else { "" };
             Came::Changed(format!("in {place}, `{LETTERS}` is `{other}`{how}"))
         }
-        _ => Came::Untold,
+        _ => Came::Unknown,
     }
 }
 
-/// A hash tells what was hashed, where that was one of the usual mistakes.
+/// Recognises the hash of the usual mistakes.
 fn hashed(operation: &str, said: &Value) -> Came {
     let is = |text: &str| said == &json!(hex::encode(Sha256::digest(text)));
     if is(LETTERS) {
         return Came::Same;
     }
     let replaced = |one: &str| {
-        // For each letter, each unit of UTF-16, each byte.
+        // Once for each letter, each UTF-16 unit, each byte.
         let counts = [LETTERS.chars().count(), LETTERS.encode_utf16().count(), LETTERS.len()];
         counts.into_iter().any(|count| is(&one.repeat(count)))
     };
@@ -163,7 +163,7 @@ fn hashed(operation: &str, said: &Value) -> Came {
     } else if replaced("?") || replaced("\u{fffd}") {
         "as if they had been replaced by `?` or U+FFFD"
     } else {
-        return Came::Untold;
+        return Came::Unknown;
     };
     Came::Changed(format!("`{operation}` hashes `{LETTERS}` {message}"))
 }
@@ -177,11 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_string_that_comes_back_tells_what_became_of_it() {
+    fn a_returned_string_shows_how_it_was_changed() {
         let said = |text: &str| within(&json!(format!("no proofmark.doctor-{text}-end here")), "x");
         assert_eq!(said(LETTERS), Came::Same);
-        assert_eq!(said(r"\u00e9\u2603"), Came::Untold, "escaped");
-        assert_eq!(within(&json!("not implemented"), "x"), Came::Untold);
+        assert_eq!(said(r"\u00e9\u2603"), Came::Unknown, "escaped");
+        assert_eq!(within(&json!("not implemented"), "x"), Came::Unknown);
         assert!(matches!(said("????"), Came::Changed(message) if message.ends_with("`????`")));
         assert!(
             matches!(said(&as_latin_1()), Came::Changed(message) if message.ends_with("Latin-1"))
@@ -189,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_tells_what_was_hashed() {
+    fn a_hash_shows_how_the_string_was_changed() {
         let of = |text: &str| hashed("op", &json!(hex::encode(Sha256::digest(text))));
-        assert_eq!((of(LETTERS), of("something else")), (Came::Same, Came::Untold));
+        assert_eq!((of(LETTERS), of("something else")), (Came::Same, Came::Unknown));
         for wrong in [as_latin_1(), "?".repeat(4), "\u{fffd}".repeat(12)] {
             assert!(matches!(of(&wrong), Came::Changed(_)), "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! A wire that the doctor can write anything to, byte by byte, and read from with care.
+//! A raw connection for the doctor: it can write any bytes, and reads with limits.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -15,29 +15,28 @@ use proofmark_judge::Fault;
 use proofmark_suite::subject::process::Process;
 use proofmark_suite::subject::{Patience, StartError, SubjectCommand};
 
-/// So many requests of its own may an adapter make in one check.
+/// The most requests that an adapter may send in one check.
 const MOST_ASKED: usize = 1_000;
 
-/// So many answers may it give. No check makes as many requests.
+/// The most answers that it may send; no check sends as many requests.
 const MOST_ANSWERS: usize = 1_000;
 
-/// So many bytes may all its messages have: two of the longest lines. Once read they take many times
-/// the room.
+/// The most bytes of all its messages: two of the longest lines. Parsed, they take many times the memory.
 const MOST_BYTES: usize = 2 * MAX_LINE;
 
-/// So much longer than the limit is waited at most, to tell a late answer from none.
+/// The longest extra wait after a timeout, to distinguish a late answer from none.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why a check came to no answer.
+/// Why a check got no answer.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Silent {
         to: String,
         after: Duration,
-        /// What stdout carried of a line that has no end.
+        /// The incomplete last line of stdout.
         unfinished: Option<String>,
     },
-    /// The answer came, but later than it may.
+    /// The answer came, but too late.
     Slow {
         to: String,
         took: Duration,
@@ -51,27 +50,27 @@ pub(super) enum Trouble {
     Frame(FrameError),
     NotAMessage {
         line: String,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with it, and what to do.
         wrong: String,
         change: &'static str,
     },
-    /// More answers, or larger ones, than were asked for.
+    /// More or larger answers than requested.
     Unasked {
         what: String,
     },
-    /// More requests of its own than any call needs.
+    /// More requests than any call needs.
     AsksTooMuch {
         what: String,
     },
     ClosedStdin,
 }
 
-/// So many requests are under way at a time in one process, in a run that is told nothing else.
+/// The default number of requests in flight in one process during a run.
 pub(super) const AT_A_TIME: usize = 32;
 
 /// Why not all of many answers came.
 pub(super) enum Late {
-    /// So many came within the time for them, and then no other.
+    /// This many came in time, and then no more.
     After {
         answered: usize,
         within: Duration,
@@ -84,17 +83,17 @@ pub(super) struct Wire {
     stdin: Option<ChildStdin>,
     lines: LineReader<ChildStdout>,
     patience: Patience,
-    /// Requests that were sent and are not answered, by id.
+    /// The ids of pending requests.
     pending: HashSet<i64>,
-    /// Answers that nobody has asked for yet, by id.
+    /// Answers that no check has taken yet, by id.
     answers: HashMap<i64, Value>,
-    /// Errors without an id: answers to what was no request.
+    /// Errors without an id: answers to lines that are not requests.
     pub(super) unreadable: usize,
     /// The subject's own requests.
     pub(super) asked: Vec<Value>,
-    /// How many answers were read in all, with those that took another one's place.
+    /// The number of all answers, including duplicates.
     answered: usize,
-    /// How many bytes were read in all.
+    /// The number of bytes read.
     bytes: usize,
 }
 
@@ -123,8 +122,8 @@ impl Wire {
         };
         match tokio::time::timeout(self.patience.call, written).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(self.gone("what was written").await),
-            Err(_) => Err(self.silent("what was written", self.patience.call)),
+            Ok(Err(_)) => Err(self.gone("a request").await),
+            Err(_) => Err(self.silent("a request", self.patience.call)),
         }
     }
 
@@ -141,12 +140,12 @@ impl Wire {
         self.write(&line).await
     }
 
-    /// Notes requests that a check writes by itself.
+    /// Registers requests that a check writes itself.
     pub(super) fn expects(&mut self, ids: impl IntoIterator<Item = i64>) {
         self.pending.extend(ids);
     }
 
-    /// Sends a request and waits for its answer, which is a whole message.
+    /// Sends a request and waits for its answer. Returns the whole message.
     pub(super) async fn ask(
         &mut self,
         id: i64,
@@ -157,14 +156,14 @@ impl Wire {
         self.answer(id, method).await
     }
 
-    /// The answer to a request that was sent.
+    /// The answer to a sent request.
     pub(super) async fn answer(&mut self, id: i64, to: &str) -> Result<Value, Trouble> {
         let limit = if to == "hello" { self.patience.start } else { self.patience.call };
         let asked = Instant::now();
         if let Ok(answer) = tokio::time::timeout(limit, self.until_answer(id, to)).await {
             return answer;
         }
-        // Who does not say hello is looked at more closely than this.
+        // A missing `hello` is diagnosed elsewhere.
         let grace = if to == "hello" { Duration::ZERO } else { limit.min(GRACE) };
         match tokio::time::timeout(grace, self.until_answer(id, to)).await {
             Ok(Ok(_)) => Err(Trouble::Slow { to: to.to_owned(), took: asked.elapsed(), limit }),
@@ -173,8 +172,8 @@ impl Wire {
         }
     }
 
-    /// Reads until all of these requests are answered. Of each [`AT_A_TIME`] one more limit may pass:
-    /// so many are under way in a run, each with a limit of its own. Tells how many were in time.
+    /// Reads until all of these requests are answered. Each [`AT_A_TIME`] answers allow one more timeout, since a run
+    /// has that many requests in flight, each with its own timeout.
     pub(super) async fn all_answers(&mut self, ids: &[i64], to: &str) -> Result<(), Late> {
         let asked = Instant::now();
         loop {
@@ -207,7 +206,7 @@ impl Wire {
         }
     }
 
-    /// Reads until the subject asks for something.
+    /// Reads until the subject sends a request.
     pub(super) async fn until_asked(&mut self, id: i64, to: &str) -> Result<(), Trouble> {
         let patience = self.patience.call;
         let asked = async {
@@ -249,7 +248,7 @@ impl Wire {
             (_, true) => self.asked.push(message),
             (Some(id), false) if is_answer => {
                 if !self.pending.remove(&id) {
-                    let what = format!("id {id} was not waited for, or had its answer already");
+                    let what = format!("id {id} is not pending, or was already answered");
                     return Err(Trouble::Unasked { what });
                 }
                 self.answers.insert(id, message);
@@ -260,7 +259,7 @@ impl Wire {
             _ if is_answer => {
                 return Err(not_a_message((
                     format!("its `id` is {}", message.get("id").unwrap_or(&Value::Null)),
-                    "give back the `id` of the request as it came: an integer, not a string, and without a fraction",
+                    "return the `id` of the request unchanged: an integer, not a string, and without a fraction",
                 )));
             }
             _ => {
@@ -271,22 +270,22 @@ impl Wire {
         Ok(())
     }
 
-    /// Answers a request of the subject's.
+    /// Answers a request of the subject.
     pub(super) async fn reply(&mut self, request: &Value, result: &Value) -> Result<(), Trouble> {
         let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.write(format!("{answer}\n").as_bytes()).await
     }
 
-    /// Closes stdin and reads whatever is still said.
+    /// Closes stdin and reads the remaining output.
     pub(super) async fn close_stdin(&mut self) {
         self.stdin = None;
         let patience = self.patience.end;
         let rest = async { while self.read_one("the end of input").await.is_ok() {} };
-        // Whether it ended is asked next.
+        // The caller checks next whether it exited.
         let _silent = tokio::time::timeout(patience, rest).await;
     }
 
-    /// An answer that has come.
+    /// Takes an answer that has arrived.
     pub(super) fn take(&mut self, id: i64) -> Value {
         self.answers.remove(&id).unwrap_or_default()
     }
@@ -295,7 +294,7 @@ impl Wire {
         self.answers.contains_key(&id)
     }
 
-    /// Waits for the process to end, by itself if it can; tells what it should not have done.
+    /// Waits for the process to exit, and stops it if necessary. Returns its fault, if any.
     pub(super) async fn end(mut self) -> Option<Fault> {
         self.stdin = None;
         self.process.end(self.patience.end).await
@@ -312,8 +311,8 @@ impl Wire {
         }
     }
 
-    /// What a process that has ended said last. It may still be in the pipe, and a child of its may
-    /// hold the pipe open: so until nothing comes for a moment, and not for long.
+    /// The last stderr lines of a process that has exited. They may still be in the pipe, and a child may hold it
+    /// open, so this waits until nothing more comes, but not for long.
     async fn last_words(&self) -> Vec<String> {
         let mut words = self.process.stderr.borrow().snapshot();
         for _ in 0..20 {
@@ -328,14 +327,14 @@ impl Wire {
     }
 }
 
-/// The beginning of a line, for people.
+/// The head of a line, for people.
 fn shown(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned()
 }
 
-const A_MESSAGE: &str = "print for people on stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`";
+const A_MESSAGE: &str = "write logs to stderr; a message is one object on one line, with \"jsonrpc\": \"2.0\" and the request's `id`";
 
-/// A line as a message, or what is wrong with it and what would be right.
+/// Parses a line as a message. The error says what is wrong and what to do.
 fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
     let wrong = |message: &str, change| Err((message.to_owned(), change));
     if line.starts_with(b"\xef\xbb\xbf") {
@@ -346,8 +345,8 @@ fn parsed(line: &[u8]) -> Result<Value, (String, &'static str)> {
     }
     let message = match serde_json::from_slice(line) {
         Ok(message @ Value::Object(_)) => message,
-        Ok(_) => return wrong("it is JSON, but no object", A_MESSAGE),
-        Err(_) => return wrong("it is no JSON", A_MESSAGE),
+        Ok(_) => return wrong("it is JSON, but not an object", A_MESSAGE),
+        Err(_) => return wrong("it is not JSON", A_MESSAGE),
     };
     match message.get("jsonrpc") {
         Some(version) if version == "2.0" => {}

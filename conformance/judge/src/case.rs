@@ -1,4 +1,4 @@
-//! A case: one run against a subject with an exact expectation.
+//! A case: one run against a subject, with exact expectations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,26 +11,26 @@ use crate::matcher::Pattern;
 use crate::problem::Location;
 use crate::wire::Wire;
 
-/// The process that steps use when they name none.
+/// The process of steps that name none.
 pub const MAIN_PROCESS: &str = "a";
-/// The session that steps use when they name none.
+/// The session of steps that name none.
 pub const MAIN_SESSION: &str = "";
 
 /// One case, whether it came from a fixture, a narrative or a law.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The whole, permanent name: `my.notes/append/round-trip`.
+    /// The full, permanent name: `my.notes/append/round-trip`.
     pub name: String,
-    /// Names that it had before.
+    /// Former names.
     pub aliases: Vec<String>,
     pub contract: String,
     pub kind: CaseKind,
-    /// What breaks for a user if it fails, in one sentence.
+    /// One sentence: what breaks for a user if the case fails.
     pub why: String,
-    /// Ids of the requirements that it shows.
+    /// Ids of the requirements that the case shows.
     pub shows: Vec<String>,
     pub origin: Origin,
-    /// Test hooks without which it cannot run.
+    /// Test hooks that the case needs.
     pub needs: Vec<String>,
     pub given: Given,
     pub steps: Vec<Step>,
@@ -41,18 +41,18 @@ pub struct Case {
 pub enum CaseKind {
     Fixture,
     Scenario,
-    /// Its steps are made anew for each input.
+    /// Generates its steps anew for each input.
     Law(&'static Law),
 }
 
 /// Where the expected values come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// They stand in the contract's text.
+    /// From the contract's text.
     Contract,
-    /// Published vectors or an independent program; which.
+    /// From published vectors or an independent program, named here.
     Oracle(String),
-    /// Blessed from our own implementation and read by a person.
+    /// Blessed from our own implementation and reviewed by a person.
     Reference,
 }
 
@@ -79,40 +79,40 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The world that a case starts in.
+/// The environment that a case starts in.
 #[derive(Debug, Clone, Default)]
 pub struct Given {
     pub clock: ClockScript,
     pub random: RandomTape,
     pub files: BTreeMap<String, FileGiven>,
-    /// Fakes on offer, each with its script.
+    /// The fakes that the subject may call, each with its script.
     pub fakes: BTreeMap<String, Value>,
 }
 
-/// Something in the workspace.
+/// A file that the harness puts into the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileGiven {
     Text(String),
-    /// What is no text.
+    /// Bytes that are not UTF-8.
     Bytes(Vec<u8>),
     Symlink(String),
-    /// Another name of a file that is there.
+    /// A second name of an existing file.
     Hardlink(String),
-    /// A named pipe, which nobody writes to.
+    /// A named pipe without a writer.
     Fifo,
     Folder,
 }
 
-/// What a file must be like. Files that nobody names are not judged.
+/// What a file must contain. Files that a case does not name are not judged.
 #[derive(Debug, Clone)]
 pub enum FileExpected {
     Absent,
     Text(String),
-    /// What is no text.
+    /// Bytes that are not UTF-8.
     Bytes(Vec<u8>),
     /// A symlink with this target.
     Symlink(String),
-    /// A folder with these names in it, in order.
+    /// A folder with these entries, sorted.
     Entries(Vec<String>),
     Lines {
         prefix: Option<String>,
@@ -124,7 +124,7 @@ pub enum FileExpected {
 pub struct Step {
     pub action: Action,
     pub at: Location,
-    /// A narrative's own words.
+    /// The step's text in a narrative.
     pub words: Option<String>,
 }
 
@@ -132,9 +132,9 @@ pub struct Step {
 #[expect(clippy::large_enum_variant, reason = "nearly every step is a call")]
 pub enum Action {
     Call(CallStep),
-    /// Sent at once, without waiting for one another.
+    /// Sent together, without waiting for the answers.
     Together(Vec<CallStep>),
-    /// SIGKILL; the next step that names the process starts a fresh one.
+    /// SIGKILL. The next step that names the process starts a new one.
     Kill {
         process: String,
     },
@@ -148,25 +148,25 @@ pub struct CallStep {
     /// May hold `{"$ref": …}`, which stands for an earlier answer or stream.
     pub args: Value,
     pub process: String,
-    /// A session of its own in that process; the workspace is the case's.
+    /// A separate session in that process. All sessions of a case share its workspace.
     pub session: String,
-    /// The name under which later steps refer to its answer.
+    /// Later steps refer to the answer by this name.
     pub saved_as: Option<String>,
-    /// The name under which later steps refer to the items of its stream.
+    /// Later steps refer to the items of the stream by this name.
     pub stream_as: Option<String>,
-    /// Alternatives, each exact; one for nearly every call.
+    /// The allowed outcomes; nearly every call has one.
     pub expect: Vec<Outcome>,
-    /// The list of the calls of fakes during this call. On a wire of its own a server asks when it will, so there it is
-    /// judged only where it is written.
+    /// The expected calls of fakes during this call. A server on its own wire calls fakes at any time, so there
+    /// `asks` is judged only where the author wrote it.
     pub asks: Option<Pattern>,
-    /// The list of the items of its stream, with adjacent texts joined.
+    /// The expected items of the stream, with adjacent texts joined.
     pub streams: Pattern,
-    /// Texts that stand nowhere in its answer and its stream.
+    /// Texts that must not occur in the answer or the stream.
     pub hides: Vec<String>,
 }
 
 impl CallStep {
-    /// What it says of the calls of fakes, if anything.
+    /// Whether it expects calls of fakes.
     pub fn wants_asks(&self) -> bool {
         self.asks.as_ref().is_some_and(|asks| !asks.is_empty_list())
     }
@@ -188,7 +188,7 @@ impl CallStep {
     }
 }
 
-/// What a call may end in.
+/// An allowed result of a call.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     Returns(Pattern),
@@ -202,7 +202,7 @@ impl Outcome {
         }
     }
 
-    /// As it is written in a fixture, for people.
+    /// As a fixture writes it, for people.
     pub fn to_value(&self) -> Value {
         let (key, pattern) = match self {
             Self::Returns(pattern) => ("returns", pattern),
@@ -228,7 +228,7 @@ impl Case {
 }
 
 impl Step {
-    /// The calls that it makes.
+    /// The calls of this step.
     pub fn calls(&self) -> &[CallStep] {
         match &self.action {
             Action::Call(call) => std::slice::from_ref(call),

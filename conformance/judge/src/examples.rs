@@ -1,4 +1,4 @@
-//! The cases that a law makes: each input is a fixture case.
+//! The cases that laws generate: each input is a fixture case.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::ledger::Contract;
 use crate::problem::Location;
 use crate::transcript::Try;
 
-/// The topic that laws stand under.
+/// The topic of all laws.
 const TOPIC: &str = "laws";
 
-/// An input of a law, and the case that it is.
+/// An input of a law and the case built from it.
 pub struct Example {
     pub input: Value,
     pub case: Result<Case, String>,
 }
 
 impl Law {
-    /// The input as a fixture case: the text of its file.
+    /// The input as a fixture file with one case.
     pub fn fixture(&self, input: &Value) -> Value {
         let digest = hex::encode(Sha256::digest(input.to_string()));
         let mut case = json!({
@@ -37,7 +37,7 @@ impl Law {
         json!({ "contract": self.contract, "topic": "found", "cases": [case] })
     }
 
-    /// The input as a case that can be run.
+    /// The input as a runnable case.
     pub fn example(&self, input: &Value) -> Result<Case, String> {
         let text = self.fixture(input).to_string();
         let (mut cases, problems) = fixture::parse("found.json", self.contract, &text);
@@ -47,7 +47,7 @@ impl Law {
         cases.pop().ok_or_else(|| "a law made no case".to_owned())
     }
 
-    /// What a run tried, made again: one example for each attempt.
+    /// Rebuilds the inputs of a run: one example for each attempt.
     pub fn tried<'a>(
         &'a self,
         options: LawOptions,
@@ -60,18 +60,18 @@ impl Law {
         })
     }
 
-    /// What a run with these options tries, each as a fixture file.
+    /// The inputs of a run with these options, each as a fixture file.
     pub fn fixtures(&self, options: LawOptions) -> Vec<Value> {
         self.inputs(options).map(|input| self.fixture(&input.current())).collect()
     }
 
-    /// The same as cases.
+    /// As [`Self::fixtures`], as runnable cases.
     pub fn examples(&self, options: LawOptions) -> Result<Vec<Case>, String> {
         self.inputs(options).map(|input| self.example(&input.current())).collect()
     }
 }
 
-/// The cases of those laws whose operations and requirements the ledgers have.
+/// One case for each law whose operations and requirements are in the ledgers.
 pub fn cases(laws: &[&'static Law], contracts: &BTreeMap<String, Contract>) -> Vec<Case> {
     let has = |contract: &Contract, name: &str| {
         let own = contract.operations.iter().any(|own| own == name);

@@ -1,38 +1,38 @@
-//! Everything a subject can do to the harness instead of answering.
+//! Faults: everything that a subject can do instead of answering.
 
 use std::fmt;
 
 use proofmark_protocol::{HelloReply, PROTOCOL};
 use serde::{Deserialize, Serialize};
 
-/// A fault of the subject's process or wire. It is never read as a legal rejection.
+/// A fault of the subject's process or wire. It never counts as a legal rejection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Fault {
-    /// The process ended while it was needed.
+    /// The process exited while the harness still needed it.
     Exited {
         status: String,
         during: String,
     },
-    /// A line on stdout is no message.
+    /// A line on stdout is not a protocol message.
     Garbage {
         message: String,
     },
-    /// The last line has no end.
+    /// The last line has no newline.
     HalfALine {
         excerpt: String,
     },
     LineTooLong {
         limit: usize,
     },
-    /// An answer to a request that was never made.
+    /// An answer to a request that the harness never sent.
     UnknownId {
         id: String,
     },
     AnsweredTwice {
         id: String,
     },
-    /// An answer that is a message, but not the one that the protocol asks for.
+    /// A well-formed message, but not the answer that the protocol requires.
     BadAnswer {
         to: String,
         message: String,
@@ -40,38 +40,38 @@ pub enum Fault {
     WrongVersion {
         spoken: u64,
     },
-    /// It asks without end, or without reading the answers.
+    /// It sends requests without end, or does not read the answers.
     Flooded,
     NoAnswer {
         to: String,
         after_ms: u64,
     },
-    /// Stdout was closed, but the process lives on.
+    /// Stdout is closed, but the process is still running.
     ClosedStdout {
         during: String,
     },
-    /// The pipe to stdin broke while the process lives on.
+    /// The pipe to stdin broke, but the process is still running.
     ClosedStdin {
         during: String,
     },
-    /// It went on after `shutdown` and had to be ended with a signal.
+    /// It kept running after `shutdown`, until the harness sent a signal.
     IgnoredShutdown {
         signal: String,
     },
-    /// It left processes behind.
+    /// It left child processes behind.
     LeftProcesses {
         count: usize,
     },
-    /// Two processes of it tell different things about themselves.
+    /// Two of its processes answer `hello` differently.
     TwoFaces {
         message: String,
     },
-    /// It crashed or fell silent with several cases under way, none of which does so alone.
+    /// It crashed or hung with several cases in flight, but with none of them alone.
     OnlyTogether {
-        /// The fault's code alone: its words may name a request that is another one each time.
+        /// Only the fault's code: its message may name a different request each time.
         fault: String,
     },
-    /// It never answered a single call, so the remaining cases were not tried.
+    /// It never answered a call, so the harness skipped the remaining cases.
     GaveUp {
         after: usize,
         last: Box<Fault>,
@@ -79,7 +79,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The name for machines.
+    /// The machine-readable name.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Exited { .. } => "exited",
@@ -102,7 +102,7 @@ impl Fault {
         }
     }
 
-    /// Changes what it says in words that the subject may have chosen.
+    /// Applies `change` to every text that the subject may have chosen.
     pub fn each_text(&mut self, change: &impl Fn(&mut String)) {
         match self {
             Self::Exited { status: message, .. }
@@ -130,7 +130,7 @@ impl Fault {
         Self::TwoFaces { message: format!("{} and {}", shown(first), shown(other)) }
     }
 
-    /// Each fault once, in an order that does not depend on when it came.
+    /// Sorts and deduplicates, so that the result does not depend on timing.
     pub fn settle(faults: &mut Vec<Self>) {
         faults.sort_by_key(|fault| (fault.code(), fault.to_string()));
         faults.dedup_by_key(|fault| fault.to_string());
@@ -142,7 +142,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Exited { status, during } => write!(f, "the subject ended {status} {during}"),
             Self::Garbage { message } => {
-                write!(f, "the subject printed something that is no message: {message}")
+                write!(f, "the subject printed a line that is not a message: {message}")
             }
             Self::HalfALine { excerpt } => {
                 write!(
@@ -159,10 +159,9 @@ impl fmt::Display for Fault {
             Self::AnsweredTwice { id } => {
                 write!(f, "the subject answered the same request twice (id {id})")
             }
-            Self::BadAnswer { to, message } => write!(
-                f,
-                "the subject's answer to `{to}` is not what the protocol asks for: {message}"
-            ),
+            Self::BadAnswer { to, message } => {
+                write!(f, "the subject's answer to `{to}` violates the protocol: {message}")
+            }
             Self::WrongVersion { spoken } => {
                 write!(f, "the subject speaks protocol {spoken}; this harness speaks {PROTOCOL}")
             }
@@ -173,15 +172,15 @@ impl fmt::Display for Fault {
                 write!(f, "the subject did not answer `{to}` within {after_ms} ms")
             }
             Self::ClosedStdout { during } => {
-                write!(f, "the subject closed its stdout {during}, but goes on running")
+                write!(f, "the subject closed its stdout {during}, but is still running")
             }
             Self::ClosedStdin { during } => {
-                write!(f, "the subject closed its stdin {during}, but goes on running")
+                write!(f, "the subject closed its stdin {during}, but is still running")
             }
             Self::IgnoredShutdown { signal } => {
                 write!(
                     f,
-                    "the subject went on after `shutdown` and the end of its input; it took {signal} to end it"
+                    "the subject did not exit after `shutdown` and the end of its input; the harness sent {signal}"
                 )
             }
             Self::LeftProcesses { count } => {
@@ -192,12 +191,12 @@ impl fmt::Display for Fault {
             }
             Self::OnlyTogether { fault } => write!(
                 f,
-                "the subject faulted (`{fault}`) with several cases under way, none of which does this alone; so no case is to blame, but the subject is"
+                "the subject faulted (`{fault}`) with several cases in flight, but with none of them alone; the subject is to blame, not a case"
             ),
             Self::GaveUp { after, last } => {
                 write!(
                     f,
-                    "not tried: the subject had failed {after} times in a row without one answer; the last time: {last}"
+                    "not tried: the subject failed {after} times in a row without an answer; the last fault: {last}"
                 )
             }
         }

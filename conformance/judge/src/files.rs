@@ -1,4 +1,4 @@
-//! Files after a step, held against what the step expects.
+//! Compares files after a step with what the step expects.
 
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ fn differ(
     }
 }
 
-/// The line where two texts part, and that line of each.
+/// The first line that differs, and that line of each text.
 fn first_difference(path: &str, expected: &str, got: &str) -> (String, String, String) {
     let mut line = 0;
     let (mut wants, mut haves) = (expected.split_inclusive('\n'), got.split_inclusive('\n'));

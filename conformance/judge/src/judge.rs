@@ -1,4 +1,4 @@
-//! From a case and what was seen of it to its verdict. Nothing here talks to a subject.
+//! Computes the verdict of a case from its transcript. Nothing here talks to a subject.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::value::{bounded, bounded_copy};
 use crate::verdict::{CallSeen, Exchange, Failure, Verdict};
 use crate::wire;
 
-/// Judges a case again by what was seen of it.
+/// Judges a case by its transcript.
 pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
     let mut judge = Judge::new(case);
     let next = case.steps.get(transcript.steps.len());
@@ -43,7 +43,7 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
             judged = judged.and_then(|()| next.map_or(Ok(()), |step| Err(judge.unseen(step))));
         }
     }
-    // Also when it failed before: what was called at the end is part of the story.
+    // Also after a failure: the report shows the calls of fakes at the end, too.
     let ended = judge.end(&transcript.end);
     match judged.and(ended) {
         Ok(()) => Verdict::Passed,
@@ -51,7 +51,7 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
     }
 }
 
-/// Judges a case of any kind again. The inputs of a law are made again from `laws`.
+/// Judges a case of any kind. A law's inputs are regenerated from `laws`.
 pub fn judge_case(case: &Case, laws: LawOptions, transcript: &Transcript) -> Verdict {
     match case.kind {
         CaseKind::Law(law) => judge_law(case, law, laws, transcript),
@@ -67,7 +67,7 @@ fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcrip
     let mut tried = 0;
     for (example, attempt) in law.tried(options, &transcript.tries).zip(&transcript.tries) {
         match example.case.map(|made| judge(&made, &attempt.transcript)) {
-            // The smallest input that fails is no witness of the one that it was made from.
+            // A passing shrunk input says nothing about the input that it came from.
             Ok(Verdict::Passed) if attempt.path.is_empty() => tried += 1,
             Ok(Verdict::Passed | Verdict::NotExercised { .. }) => break,
             Ok(Verdict::Failed { failure }) => {
@@ -84,7 +84,7 @@ fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcrip
     Verdict::Passed
 }
 
-/// The failure of an input as the law's own.
+/// Reports the failure of one input as the failure of its law.
 pub fn broken_law(
     case: &Case,
     law: &Law,
@@ -96,14 +96,14 @@ pub fn broken_law(
     failure
 }
 
-/// A law that makes something else than a case.
+/// The law generated something that is not a case.
 pub fn bad_input(case: &Case, law: &Law, input: &Value, message: String) -> Box<Failure> {
     broken_law(case, law, input, Box::new(Failure::new("broken-law", message, &case.at)))
 }
 
-/// A law of which not every input was seen does not hold.
+/// A law passes only if every input was tried.
 pub fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failure> {
-    let message = format!("the law was tried with {tried} inputs of {}", options.cases);
+    let message = format!("the law was tried with {tried} of {} inputs", options.cases);
     Box::new(Failure::new("incomplete", message, &case.at))
 }
 
@@ -116,18 +116,18 @@ pub fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
     Box::new(Failure::new("adapter-error", message, &case.at))
 }
 
-/// The case's fakes cannot be made from their scripts.
+/// The scripts of the case's fakes are invalid.
 pub fn broken_fakes(case: &Case, message: String) -> Box<Failure> {
     Box::new(Failure::new("fakes", message, &case.at))
 }
 
-/// The judgement of one case, step by step. The first difference ends it.
+/// Judges one case step by step, up to the first difference.
 pub struct Judge<'a> {
     case: &'a Case,
     saved: Saved,
     exchanges: Vec<(&'a CallStep, Value)>,
     asks: Vec<Ask>,
-    /// Only the reason of a failure is wanted: no values are copied for a reader.
+    /// Only the reason of a failure is needed: skip copying values for the report.
     brief: bool,
 }
 
@@ -137,18 +137,18 @@ impl<'a> Judge<'a> {
         Self { case, saved: Saved::default(), exchanges, asks, brief: false }
     }
 
-    /// A judgement that goes on from here on its own, without the story so far.
+    /// A copy that continues from here, without the history.
     pub fn fork(&self) -> Self {
         Self { saved: self.saved.clone(), ..Self::new(self.case) }
     }
 
-    /// Failures have a reason and little else: cheap enough to judge hundreds of thousands of mutants.
+    /// Failures carry a reason and little else. Mutation testing judges hundreds of thousands of mutants this way.
     #[must_use]
     pub fn briefly(self) -> Self {
         Self { brief: true, ..self }
     }
 
-    /// The arguments of a call, with earlier answers in place.
+    /// The arguments of a call, with references to earlier answers filled in.
     pub fn args(&self, step: &Step, call: &'a CallStep) -> Result<Cow<'a, Value>, Box<Failure>> {
         let failed = |message: String| {
             Box::new(Failure {
@@ -160,12 +160,12 @@ impl<'a> Judge<'a> {
             failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
         })?;
         wire::arguments::check(&call.operation, &args).map_err(|message| {
-            failed(format!("the call cannot be made with what earlier answers gave: {message}"))
+            failed(format!("earlier answers give invalid arguments for this call: {message}"))
         })?;
         Ok(args)
     }
 
-    /// Holds one step against what was seen of it.
+    /// Compares one step with what was seen of it.
     pub fn step(&mut self, step: &'a Step, seen: &Seen) -> Result<(), Box<Failure>> {
         match (&step.action, seen) {
             (Action::Call(call), Seen::Calls(answers)) if answers.len() == 1 => {
@@ -192,21 +192,21 @@ impl<'a> Judge<'a> {
             _ => Err(Box::new(at_step(
                 step,
                 "incomplete",
-                "what was seen does not belong to this step".to_owned(),
+                "the transcript does not fit this step".to_owned(),
             ))),
         }
     }
 
-    /// A step of which nothing was seen did not take place, and that is no pass.
+    /// A step without an observation did not run, so the case cannot pass.
     fn unseen(&self, step: &'a Step) -> Box<Failure> {
         let mut calls = step.calls().iter();
         match calls.find_map(|call| self.args(step, call).err()) {
             Some(failure) => failure,
-            None => Box::new(at_step(step, "incomplete", "the step did not take place".to_owned())),
+            None => Box::new(at_step(step, "incomplete", "the step was not executed".to_owned())),
         }
     }
 
-    /// A process faulted at this step, or at none.
+    /// A process faulted, at this step or outside any step.
     pub fn faulted(&mut self, step: Option<&Step>, fault: &Fault, asks: &[Ask]) -> Box<Failure> {
         self.asks.extend(asks.iter().cloned());
         let mut failure = Box::new(match step {
@@ -226,12 +226,12 @@ impl<'a> Judge<'a> {
         answer: &Answered,
         alone: bool,
     ) -> Result<(), Box<Failure>> {
-        // What it was called with must have been there: a changed earlier answer may lack it.
+        // A changed earlier answer may lack what the arguments refer to.
         self.args(step, call)?;
         let (kind, value) = match outcome(step, call, answer, &self.saved, self.brief) {
             Ok(found) => found,
             Err(failure) if self.brief => return Err(failure),
-            // A failure is told with members in order: a subject may give them in another one each time.
+            // Report failures with sorted members: a subject's member order may vary between runs.
             Err(_) => {
                 self.asks.extend(answer.asks.iter().cloned());
                 return outcome(step, call, &answer.sorted(), &self.saved, false).map(drop);
@@ -254,7 +254,7 @@ impl<'a> Judge<'a> {
         done.or_else(|_| side_effects(step, call, &answer.sorted(), alone, &self.saved))
     }
 
-    /// Calls of fakes belong to a single call, which says what they must be; none is left for the end.
+    /// Fakes may only be called during a call, which states what it expects. Any other call of a fake is a failure.
     pub fn end(&mut self, end: &Ending) -> Result<(), Box<Failure>> {
         self.asks.extend(end.asks.iter().cloned());
         let whole = |reason, message| Err(Box::new(Failure::new(reason, message, &self.case.at)));
@@ -263,17 +263,15 @@ impl<'a> Judge<'a> {
                 whole("adapter-error", format!("the adapter refused `close`: {message}"))
             }
             (None, Some(ask)) => {
-                let message = format!(
-                    "`{}.{}` was called when no call could ask for it",
-                    ask.fake, ask.method
-                );
+                let message =
+                    format!("`{}.{}` was called outside of any call", ask.fake, ask.method);
                 whole("difference", message)
             }
             (None, None) => Ok(()),
         }
     }
 
-    /// Adds what happened before.
+    /// Adds the preceding calls.
     pub fn explained(&self, mut failure: Box<Failure>) -> Box<Failure> {
         let exchange = |(call, outcome): &(&CallStep, Value)| {
             let mut outcome = outcome.clone();
@@ -289,7 +287,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The outcome of one call, if it is as expected and tells nothing that must stay hidden.
+/// The outcome of one call, if it is as expected and leaks no hidden text.
 fn outcome<'a>(
     step: &Step,
     call: &CallStep,
@@ -309,7 +307,7 @@ fn outcome<'a>(
             return Err(Box::new(of_call("bad-answer", error.message.clone())));
         }
         Err(error) => {
-            let message = format!("the adapter broke instead of answering: {error}");
+            let message = format!("the adapter failed instead of answering: {error}");
             return Err(Box::new(of_call("adapter-error", message)));
         }
     };
@@ -317,7 +315,7 @@ fn outcome<'a>(
         if brief {
             return Err(bare(step, "bad-answer"));
         }
-        let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}, with strings for these and for a `name`";
+        let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}; `code`, `message` and an optional `name` must be strings";
         return Err(Box::new(Failure {
             got: Some(bounded_copy(reply)),
             ..of_call("bad-answer", message.to_owned())
@@ -338,17 +336,17 @@ fn outcome<'a>(
         return Err(Box::new(Failure {
             difference: Some(Difference {
                 path,
-                expected: format!("nothing that holds {}", Value::from(hidden)),
-                got: "a text that holds it".to_owned(),
+                expected: format!("no text that contains {}", Value::from(hidden)),
+                got: "a text that contains it".to_owned(),
             }),
             got: Some(shown_outcome(kind, value)),
-            ..of_call("difference", "a text that must stay hidden was told".to_owned())
+            ..of_call("difference", "the call leaked a text that must stay hidden".to_owned())
         }));
     }
     Ok((kind, value))
 }
 
-/// Whether the calls of fakes and the items of the stream are as expected.
+/// Checks the calls of fakes and the items of the stream.
 fn side_effects(
     step: &Step,
     call: &CallStep,
@@ -377,9 +375,9 @@ fn shown_outcome(kind: Kind, value: &Value) -> Value {
     json!({ kind.word(): bounded_copy(value) })
 }
 
-/// The first text that the call should have kept to itself, and where it stands.
+/// The first leaked text of `hides`, and where it occurs.
 fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'a str, String)> {
-    // Joined, too: a text may be cut anywhere.
+    // Also in joined texts: a leaked text may be split over several items.
     let joined = joined(events);
     let mut items = events.iter().enumerate().chain(joined.iter().enumerate());
     find_hidden(&call.hides, value, "$").or_else(|| {
@@ -389,7 +387,7 @@ fn leaked<'a>(call: &'a CallStep, value: &Value, events: &[Value]) -> Option<(&'
     })
 }
 
-/// So many calls of fakes are kept with a failure.
+/// A failure keeps at most this many calls of fakes.
 const SHOWN_ASKS: usize = 100;
 
 pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
@@ -402,7 +400,7 @@ pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
     }
 }
 
-/// A failure that nobody reads.
+/// A failure that no report shows.
 fn bare(step: &Step, reason: &str) -> Box<Failure> {
     Box::new(Failure::new(reason, String::new(), &step.at))
 }

@@ -1,6 +1,6 @@
-//! Known failures: a list that a subject's owner keeps, and that a run holds to what it finds.
+//! Known failures: a list that a subject's owner maintains and every run checks.
 //!
-//! A line is the name of a case, `until=DATE` if it must be repaired by then, and why it fails:
+//! A line has the name of a case, optionally `until=DATE` as a deadline, and the reason:
 //!
 //! ```text
 //! # What my-build cannot do yet.
@@ -15,12 +15,12 @@ use crate::problem::did_you_mean;
 use crate::suite::Suite;
 use crate::verdict::{KnownProblem, RunOutcome, Verdict};
 
-/// The list, as it stands in its file.
+/// A parsed list.
 #[derive(Debug, Default)]
 pub struct KnownFailures {
-    /// By the name that the case has now.
+    /// By the current name of the case.
     lines: BTreeMap<String, Line>,
-    /// Lines that name no case of the suite.
+    /// Lines whose case is not in the suite.
     unknown: Vec<KnownProblem>,
 }
 
@@ -31,7 +31,7 @@ struct Line {
     reason: String,
 }
 
-/// Why a list cannot be read. The line is counted from 1.
+/// Why a list cannot be read. Lines count from 1.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KnownError {
     #[error("line {line}: `{case}` has no reason; write why it fails after its name")]
@@ -39,17 +39,17 @@ pub enum KnownError {
     #[error("line {line}: `{date}` is not a date such as `until=2027-01-31`")]
     BadDate { line: usize, date: String },
     #[error(
-        "line {line}: the last day of `{case}` stands right after its name, as `until=2027-01-31`; a reason does not begin with `until` or hold `until=`"
+        "line {line}: write the deadline of `{case}` right after its name, as `until=2027-01-31`; a reason must not begin with `until` or contain `until=`"
     )]
     BadUntil { line: usize, case: String },
-    #[error("line {line}: `{case}` stands in line {first} already")]
+    #[error("line {line}: `{case}` is already listed in line {first}; delete one")]
     Twice { line: usize, first: usize, case: String },
-    #[error("line {line}: `{glob}` names no single case; each known failure has a line of its own")]
+    #[error("line {line}: `{glob}` is a glob; write one line for each known failure")]
     Glob { line: usize, glob: String },
 }
 
 impl KnownFailures {
-    /// Reads a list. Names that a case had before are as good as the one it has now.
+    /// Reads a list. Former names of cases are accepted.
     pub fn parse(text: &str, suite: &Suite) -> Result<Self, KnownError> {
         let mut known = Self::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -69,7 +69,7 @@ impl KnownFailures {
         let (until, reason) = match rest.strip_prefix("until=") {
             Some(dated) => {
                 let (date, reason) = dated.split_once(char::is_whitespace).unwrap_or((dated, ""));
-                // One way to write a day: whoever looks for it finds it.
+                // Accept only one spelling of a date, so that a text search finds it.
                 let parsed = date.parse::<Date>().ok().filter(|day| day.to_string() == date);
                 let bad = || KnownError::BadDate { line, date: date.to_owned() };
                 (Some(parsed.ok_or_else(bad)?), reason.trim_start())
@@ -110,8 +110,8 @@ impl KnownFailures {
         self.lines.get(case).filter(|line| line.until.is_none_or(|until| today <= until))
     }
 
-    /// Marks what was known, and notes where the list is wrong. A case that was not selected, or not
-    /// tried, says nothing about its line.
+    /// Marks known failures and records where the list is wrong. Cases that were not selected or not tried do not
+    /// affect their lines.
     pub fn hold_against(&self, outcome: &mut RunOutcome, today: Date) {
         let mut problems = self.unknown.clone();
         for result in &mut outcome.results {
@@ -122,7 +122,7 @@ impl KnownFailures {
                     problems.push(KnownProblem::UnexpectedPass { line: number, case });
                 }
                 (Verdict::NotExercised { reason }, _, _) => {
-                    let message = format!("it is not exercised, since {reason}");
+                    let message = format!("it is not exercised: {reason}");
                     problems.push(KnownProblem::Stale { line: number, case, message });
                 }
                 (Verdict::Failed { .. }, None, Some(until)) => {

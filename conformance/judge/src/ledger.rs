@@ -10,7 +10,7 @@ use toml::Spanned;
 use crate::problem::{Lines, Location, Problem, did_you_mean};
 use crate::wire::Wire;
 
-/// How much a requirement demands.
+/// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -29,7 +29,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Who says so: the contract's text, or we where it is silent.
+/// Whether the contract's text says so, or we decided where the text is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -46,21 +46,21 @@ pub struct Requirement {
     pub basis: Basis,
     /// The promise in our words.
     pub sentence: String,
-    /// Where in the contract's text it stands.
+    /// Where the contract's text says it.
     pub source: String,
-    /// For an interpretation: why this and not something else.
+    /// For an interpretation: why we chose it.
     pub reason: Option<String>,
     /// Why no case shows it.
     pub excluded: Option<String>,
-    /// The hook of something optional. Who does not offer it has made no such promise.
+    /// The hook of an optional feature. The requirement applies only to subjects that offer it.
     pub applies_with: Option<String>,
     pub at: Location,
-    /// A saboteur of the reference breaks it. Needed where no single answer shows that it is broken.
+    /// A saboteur of the reference breaks it. Needed where no single answer shows the breakage.
     pub saboteur: bool,
 }
 
 impl Requirement {
-    /// Whether the contract is certified only if this holds. Interpretations never decide.
+    /// Whether certification depends on it. Interpretations never decide.
     pub fn decides(&self) -> bool {
         self.level == Level::Must && self.basis == Basis::Contract && self.excluded.is_none()
     }
@@ -72,24 +72,24 @@ pub struct Contract {
     /// `my.notes`.
     pub id: String,
     pub title: String,
-    /// The file that holds the contract's text.
+    /// The file with the contract's text.
     pub text: String,
-    /// Whether a session gets a folder.
+    /// Whether each session gets a folder.
     pub workspace: bool,
-    /// The wire that it is spoken on, if not on the adapter's pipe.
+    /// The contract's own wire, if it does not use the adapter's pipe.
     pub wire: Option<Wire>,
     pub operations: Vec<String>,
-    /// Test hooks and the operations that each brings.
+    /// Test hooks and the operations that each provides.
     pub hooks: BTreeMap<String, Vec<String>>,
     pub requirements: Vec<Requirement>,
-    /// Sections of the contract's text that the sources name, each with the hash of what it said when it was last read
+    /// The sections of the contract's text that the sources cite, each with its hash when it was last reviewed
     /// ([`crate::sections`]).
     pub sections: BTreeMap<String, String>,
     pub at: Location,
 }
 
 impl Contract {
-    /// The hook that brings `operation`, if one does.
+    /// The hook that provides `operation`, if any.
     pub fn hook_of(&self, operation: &str) -> Option<&str> {
         let brings = |(_, operations): &(&String, &Vec<String>)| {
             operations.iter().any(|name| name == operation)
@@ -135,7 +135,7 @@ struct RequirementEntry {
     saboteur: bool,
 }
 
-/// Reads a ledger. `folder` is the name of the folder that it stands in, which must be the contract's id.
+/// Reads a ledger. `folder` is the name of its folder and must equal the contract's id.
 pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Problem>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::of(text);
@@ -149,12 +149,12 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
     let at = named.line;
     if !is_contract_id(ledger.contract.get_ref()) {
         let message =
-            format!("`{}` is no id of a contract; {CONTRACT_IDS}", ledger.contract.get_ref());
+            format!("`{}` is not a valid contract id; {CONTRACT_IDS}", ledger.contract.get_ref());
         problems.push(Problem::exact(file, named, message));
     }
     if ledger.contract.get_ref() != folder {
         let message = format!(
-            "contract `{}` stands in the folder `{folder}`; they must be the same",
+            "contract `{}` is in the folder `{folder}`; the names must match",
             ledger.contract.get_ref()
         );
         problems.push(Problem::exact(file, named, message));
@@ -172,7 +172,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         }
         if let Some(first) = seen.insert(id, line) {
             wrong(format!(
-                "id `{id}` stands on line {first} already; ids are permanent and unique"
+                "id `{id}` is already used on line {first}; ids are permanent and unique"
             ));
         }
         if entry.basis == Basis::Interpretation
@@ -184,7 +184,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         }
         if entry.sentence.trim().is_empty() || entry.source.get_ref().trim().is_empty() {
             wrong(format!(
-                "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+                "`{id}` needs a `sentence` (the promise in plain words) and a `source` (where the text says it)"
             ));
         }
         if entry.excluded.as_deref().is_some_and(|reason| reason.trim().is_empty()) {
@@ -193,14 +193,16 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         if let Some(hook) = entry.applies_with.as_ref().filter(|it| !ledger.hooks.contains_key(*it))
         {
             let hint = did_you_mean(hook, ledger.hooks.keys().map(String::as_str));
-            wrong(format!("`{id}` applies with `{hook}`, which is no hook of this ledger{hint}"));
+            wrong(format!(
+                "`{id}` applies with `{hook}`, which is not a hook of this ledger{hint}"
+            ));
         }
     }
     if ledger.requirement.is_empty() {
         problems.push(Problem::exact(
             file,
             named,
-            "the ledger has no `[[requirement]]`; a contract without promises certifies nothing",
+            "the ledger has no `[[requirement]]`; add at least one",
         ));
     }
     if let Some(sections) = &ledger.sections {
@@ -251,7 +253,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
     })
 }
 
-/// What is wrong with the names of operations. One that a hook brings may stand among the contract's own as well.
+/// Problems with the names of operations. An operation of a hook may also be one of the contract's own.
 fn wrong_operations(
     operations: &[Spanned<String>],
     hooks: &BTreeMap<String, Vec<Spanned<String>>>,
@@ -263,14 +265,14 @@ fn wrong_operations(
             let written = name.get_ref();
             let mut tell = |message: String| wrong.push((name.span(), message));
             if !is_operation(written) {
-                tell(format!("`{written}` is no name of an operation; {OPERATIONS}"));
+                tell(format!("`{written}` is not a valid operation name; {OPERATIONS}"));
             }
             if !seen.insert(written) {
-                tell(format!("the operation `{written}` stands twice; name each once"));
+                tell(format!("the operation `{written}` occurs twice; name each once"));
             }
             if let Some(wire) = Wire::of(written) {
                 tell(format!(
-                    "`{written}` is an operation of the wire `{wire}`; it comes with `wire = \"{wire}\"`"
+                    "`{written}` is an operation of the wire `{wire}`; drop it, since `wire = \"{wire}\"` includes it"
                 ));
             }
             if hooks.contains_key(written) {
@@ -283,21 +285,21 @@ fn wrong_operations(
     wrong
 }
 
-/// What a name of an operation looks like.
+/// The form of an operation's name, for messages.
 const OPERATIONS: &str = "write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes";
 
-/// No underscore, so that an adapter's names for operations can be made with it.
+/// No underscores: adapters may use them to build their own names for operations.
 fn is_operation(name: &str) -> bool {
     let part =
         |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
     name.contains('.') && name.split('.').all(|word| word.split('-').all(part))
 }
 
-/// What an id of a contract looks like.
+/// The form of a contract's id, for messages.
 pub const CONTRACT_IDS: &str =
     "write lower-case words with dots or dashes between them, such as `my.notes`";
 
-/// Whether a contract may be called so. Its id is the name of a folder, too.
+/// Whether this is a valid contract id. The id is also the name of a folder.
 pub fn is_contract_id(id: &str) -> bool {
     let word = |word: &str| {
         !word.is_empty()

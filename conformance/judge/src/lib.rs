@@ -1,7 +1,7 @@
-//! Cases, what was seen of them, and what follows: verdicts, records, and nothing that touches a subject.
+//! Cases, transcripts, verdicts and records: everything that needs no subject.
 //!
-//! A verdict is a function of a [`case::Case`] and a [`transcript::Transcript`] ([`judge::judge`]). So this crate has no
-//! processes, no sockets and no async runtime, and `verify` can judge a stored run with it alone. The crate
+//! A verdict is a function of a [`case::Case`] and a [`transcript::Transcript`] ([`judge::judge`]). So this crate has
+//! no processes, no sockets and no async runtime, and `verify` can judge a stored run with it alone. The crate
 //! `proofmark-suite` loads suites and drives subjects.
 
 pub mod case;

@@ -1,4 +1,4 @@
-//! What came of a call, held against what was expected.
+//! Compares the result of a call with what was expected.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ impl Kind {
     }
 }
 
-/// `{"value": …}` or `{"error": {…}}`; further members may come from a newer subject.
+/// `{"value": …}` or `{"error": {…}}`. A newer subject may send more members.
 pub(crate) fn reply_of(reply: &Value) -> Option<(Kind, &Value)> {
     match (reply.get("value"), reply.get("error")) {
         (Some(value), None) => Some((Kind::Returned, value)),
@@ -32,13 +32,13 @@ pub(crate) fn reply_of(reply: &Value) -> Option<(Kind, &Value)> {
     }
 }
 
-/// What every typed error has, whatever else the contract says of it.
+/// Checks the members that every typed error has, in any contract.
 fn is_contract_error(error: &Value) -> bool {
     let is_text = |key| error.get(key).is_some_and(Value::is_string);
     is_text("code") && is_text("message") && error.get("name").is_none_or(Value::is_string)
 }
 
-/// The difference from the likeliest alternative: one of the same kind, if there is one.
+/// The difference from the closest alternative: one of the same kind, if there is one.
 pub fn differs(expect: &[Outcome], kind: Kind, value: &Value, saved: &Saved) -> Option<Difference> {
     let mut first = None;
     for outcome in expect {
@@ -65,7 +65,7 @@ pub fn differs(expect: &[Outcome], kind: Kind, value: &Value, saved: &Saved) -> 
     first
 }
 
-/// With keys in order, as what came is told: the two are read one below the other.
+/// With sorted keys, like the actual value: readers compare the two line by line.
 pub fn expectation(expect: &[Outcome]) -> Value {
     let mut expected = match expect {
         [only] => only.to_value(),
@@ -75,7 +75,7 @@ pub fn expectation(expect: &[Outcome]) -> Value {
     expected
 }
 
-/// What one list of side effects of a call should have been, what it was, and where the two part.
+/// A list of side effects of a call: expected, actual, and the first difference.
 pub(crate) type ListDiffers = Option<(Value, Value, Difference)>;
 
 pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListDiffers {
@@ -86,15 +86,15 @@ pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) ->
     list_differs("streams", "item {} of the stream", &call.streams, joined(events).into(), saved)
 }
 
-/// The calls of fakes as a case speaks of them.
+/// The calls of fakes in the form that cases use.
 pub fn asked(asks: &[Ask]) -> Value {
     asks.iter()
         .map(|ask| json!({"fake": ask.fake, "method": ask.method, "args": ask.args}))
         .collect()
 }
 
-/// The items of a stream as a case speaks of them: where a text is cut is nobody's promise, so adjacent
-/// texts are one, and empty ones are none.
+/// The items of a stream in the form that cases use. No contract promises where a text is split, so adjacent texts
+/// are joined and empty ones dropped.
 pub fn joined(events: &[Value]) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::with_capacity(events.len());
     for event in events {
@@ -111,13 +111,13 @@ pub fn joined(events: &[Value]) -> Vec<Value> {
     joined
 }
 
-/// The text of `{"type": "text", "value": …}`, if an item is just that.
+/// The text of `{"type": "text", "value": …}`, if the item has exactly this form.
 fn text_of(event: &Value) -> Option<&str> {
     let map = event.as_object().filter(|map| map.len() == 2)?;
     (map.get("type")? == "text").then(|| map.get("value")?.as_str()).flatten()
 }
 
-/// The first of these texts that stands in a value, and where.
+/// The first of these texts that occurs in a value, and where.
 pub fn find_hidden<'a>(
     hides: &'a [String],
     value: &Value,
@@ -154,7 +154,7 @@ fn list_differs(
     Some((bounded(expected), bounded(json!({key: got})), difference))
 }
 
-/// `$[2].args` is about item 2, and there about `.args`.
+/// Splits `$[2].args` into item 2 and `.args`.
 fn of_item(path: &str) -> Option<(usize, &str)> {
     let (index, rest) = path.strip_prefix("$[")?.split_once(']')?;
     Some((index.parse().ok()?, rest))

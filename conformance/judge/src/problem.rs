@@ -1,4 +1,4 @@
-//! What is wrong with a suite's files: where, what, and what would be right.
+//! Problems in a suite's files: where, what is wrong, and how to fix it.
 
 use std::fmt;
 
@@ -12,14 +12,14 @@ pub struct Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
-            // A law stands in no file.
+            // A law is in no file.
             0 => f.write_str(&self.file),
             line => write!(f, "{}:{line}", self.file),
         }
     }
 }
 
-/// Some characters of a line. Lines and columns count from 1, columns in characters.
+/// A range of characters in one line. Lines and columns count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
     pub line: usize,
@@ -27,23 +27,23 @@ pub struct Span {
     pub length: usize,
 }
 
-/// One fault in a ledger, a fixture or a feature.
+/// One problem in a ledger, a fixture or a feature.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where what is wrong begins: the case, the step, the requirement.
+    /// Where the wrong case, step or requirement begins.
     pub at: Location,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and how to fix it.
     pub message: String,
-    /// The characters to look at.
+    /// The characters to highlight.
     place: Option<Span>,
     row: Option<Row>,
 }
 
-/// The row of an outline's examples with which a step of the outline is wrong.
+/// The example row for which a step of an outline is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     line: usize,
-    /// So many rows has the outline.
+    /// The number of rows of the outline.
     among: usize,
 }
 
@@ -53,33 +53,33 @@ impl Problem {
         Self { at, message: message.into(), place: None, row: None }
     }
 
-    /// As [`Problem::new`], where the very characters are known.
+    /// As [`Problem::new`], with the exact characters.
     pub fn exact(file: &str, place: Span, message: impl Into<String>) -> Self {
         Self { place: Some(place), ..Self::new(file, place.line, message) }
     }
 
-    /// The same, with a better place inside of what is wrong.
+    /// The same, with a more precise place.
     pub fn inside(self, place: Span) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// The same, which shows with the row of examples on this line.
+    /// The same, for the example row on this line.
     pub fn of_row(self, line: usize, among: usize) -> Self {
         Self { row: Some(Row { line, among }), ..self }
     }
 
-    /// The characters to look at.
+    /// The characters to highlight.
     pub fn place(&self) -> Span {
         self.place.unwrap_or(Span { line: self.at.line, column: 1, length: 0 })
     }
 
-    /// Whether it says no more than that nobody has written a case for a requirement yet.
+    /// Whether it only says that a requirement has no case yet.
     pub fn is_missing_case(&self) -> bool {
         self.message.contains(NO_CASE)
     }
 
-    /// The part of the message that says what would be right: what follows the semicolon, or all of it
-    /// where one sentence says both.
+    /// The part of the message that says how to fix it: the text after the semicolon, or the whole message if it has
+    /// none.
     pub fn fix(&self) -> &str {
         let ends = outside_backticks(&self.message);
         let after = |mark: &str| {
@@ -93,8 +93,8 @@ impl Problem {
         after("; ").or_else(|| after(", expected ")).or_else(meant).unwrap_or(&self.message)
     }
 
-    /// Finds the place, where it is not known yet, by what the message quotes: the first such word that stands on the line or
-    /// below it, before line `until`; else the whole line.
+    /// Finds the place, if it is not known yet, by the words that the message quotes: the first such word on the line
+    /// or below it, before line `until`; otherwise the whole line.
     pub fn locate(&mut self, text: &str, until: usize) {
         if self.place.is_some() {
             return;
@@ -102,13 +102,13 @@ impl Problem {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = || text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let below = || lines().filter(|(line, _)| (self.at.line..until).contains(line));
-        // A narrative's tags stand above it.
+        // The tags of a narrative are above it.
         let above = || lines().filter(|(line, _)| *line < self.at.line).collect::<Vec<_>>();
         let about_a_case = self.message.starts_with("case `");
         let mut words: Vec<&str> =
             self.message.split('`').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
         if about_a_case && words.len() > 1 {
-            // Its name is the last resort.
+            // Look for the case's name last.
             words.rotate_left(1);
         }
         let found = words.into_iter().find_map(|word| {
@@ -137,11 +137,11 @@ impl Problem {
     }
 }
 
-/// What is said of a requirement without a case.
+/// The message for a requirement without a case.
 pub const NO_CASE: &str = "has no case; write one that shows it, or say in `excluded` why none can";
 
-/// In order, and each once, though a step of an outline or a background is read for each case that it is part of.
-/// Where it is not wrong with every row, the rows are named.
+/// Sorts and deduplicates: a step of an outline or a background is read once for each of its cases. If it is wrong
+/// only for some rows, the message names them.
 pub fn without_duplicates(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems.sort();
     problems.dedup();
@@ -160,7 +160,7 @@ pub fn without_duplicates(mut problems: Vec<Problem>) -> Vec<Problem> {
     groups.collect()
 }
 
-/// The stretches of a message that quote nothing.
+/// The parts of a message outside backticks.
 fn outside_backticks(message: &str) -> Vec<std::ops::Range<usize>> {
     let mut at = 0;
     let mut ranges = Vec::new();
@@ -179,7 +179,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Where the lines of a text begin, so that finding the line of an offset is no scan of the text.
+/// The offsets of line ends, to find the line of an offset without a scan.
 pub struct Lines(Vec<usize>);
 
 impl Lines {
@@ -194,7 +194,7 @@ impl Lines {
         self.0.partition_point(|end| *end < offset) + 1
     }
 
-    /// The place of some bytes of the text, up to the end of their first line.
+    /// The span of some bytes of the text, up to the end of their first line.
     pub fn place(&self, text: &str, bytes: std::ops::Range<usize>) -> Span {
         let line = self.at(bytes.start);
         let start = if line == 1 { 0 } else { self.0[line - 2] + 1 };
@@ -206,13 +206,13 @@ impl Lines {
     }
 }
 
-/// The byte offset of what a reader of `text` calls line and column, both from 1, columns in bytes.
+/// The byte offset of a line and column, both from 1, columns in bytes.
 pub fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (before + column.saturating_sub(1)).min(text.len())
 }
 
-/// The name in `known` that is nearest to `word`, if one is near enough to be a slip of the pen.
+/// The name in `known` that is closest to `word`, if `word` is likely a typo of it.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -227,7 +227,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(word, known).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
-/// How many letters must be added, dropped or changed (Levenshtein).
+/// The Levenshtein distance.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -248,22 +248,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised() {
+    fn a_typo_is_recognised() {
         assert_eq!(nearest("CHRONICEL-001", ["CHRONICLE-001", "UTILS-001"]), Some("CHRONICLE-001"));
         assert_eq!(nearest("xyz", ["CHRONICLE-001"]), None);
     }
 
     #[test]
-    fn a_fix_follows_the_semicolon_that_quotes_nothing() {
+    fn a_fix_follows_the_first_semicolon_outside_backticks() {
         let fix = |message: &str| Problem::new("f", 1, message).fix().to_owned();
-        assert_eq!(fix("no step says `a; b`; the nearest is `c; d`"), "the nearest is `c; d`");
+        assert_eq!(fix("no step matches `a; b`; the nearest is `c; d`"), "the nearest is `c; d`");
         assert_eq!(fix("unknown field `x`, expected `y`"), "`y`");
         assert_eq!(fix("no `x` (did you mean `y`?)"), "did you mean `y`?");
         assert_eq!(fix("it must be `y`"), "it must be `y`");
     }
 
     #[test]
-    fn a_place_is_found_by_what_the_message_quotes() {
+    fn a_place_is_found_by_the_words_that_the_message_quotes() {
         let place = |line: usize, message: &str| {
             let mut problem = Problem::new("f", line, message);
             problem.locate("  @shows:X-1\n  é a\n   \"b\": c", 9);

@@ -1,15 +1,15 @@
 //! Answers that later steps refer to.
 //!
-//! A call with `"as": "pool"` saves its answer; `{"$ref": "pool"}` in later arguments and expectations
-//! stands for it, and `{"$ref": "pool/handle"}` for its member `handle` (a JSON pointer). `"streamAs"` saves
-//! the items of the call's stream.
+//! A call with `"as": "pool"` saves its answer. In later arguments and expectations, `{"$ref": "pool"}` stands for
+//! it, and `{"$ref": "pool/handle"}` for its member `handle` (a JSON pointer). `"streamAs"` saves the items of the
+//! call's stream.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What a case has saved so far.
+/// The answers that a case has saved so far.
 #[derive(Debug, Clone, Default)]
 pub struct Saved(BTreeMap<String, Value>);
 
@@ -18,15 +18,15 @@ impl Saved {
         self.0.insert(name.to_owned(), answer);
     }
 
-    /// What `{"$ref": reference}` stands for.
+    /// The value of `{"$ref": reference}`.
     pub fn get(&self, reference: &str) -> Option<&Value> {
         let name = name_of(reference);
         self.0.get(name)?.pointer(&reference[name.len()..])
     }
 
-    /// Arguments with everything in place. The error names a reference that leads nowhere.
+    /// Fills in references. The error is a reference that cannot be resolved.
     pub fn fill<'a>(&self, args: &'a Value) -> Result<Cow<'a, Value>, String> {
-        // Cases that save nothing are most cases, and their arguments may be large.
+        // Most cases save nothing, and their arguments may be large.
         if has_marks(args) { self.filled(args).map(Cow::Owned) } else { Ok(Cow::Borrowed(args)) }
     }
 
@@ -76,7 +76,7 @@ fn has_marks(value: &Value) -> bool {
     }
 }
 
-/// Every reference in a value that an author wrote.
+/// Every reference in an author's value.
 pub fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match mark(value) {
         Some(Mark::Reference(reference)) => found.push(reference),
@@ -89,7 +89,7 @@ pub fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     }
 }
 
-/// Something with a `$ref` in it that is no reference: it would go to the subject as it is.
+/// An object with a malformed `$ref`, which would be sent to the subject unchanged.
 pub fn no_reference(value: &Value) -> Option<&Value> {
     match (mark(value), value) {
         (Some(_), _) => None,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_leads_nowhere_is_named() {
+    fn an_unresolved_reference_is_named() {
         let mut saved = Saved::default();
         saved.keep("pool", json!({}));
         let fault = saved.fill(&json!([{"$ref": "pool/handle"}])).unwrap_err();

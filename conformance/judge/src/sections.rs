@@ -1,16 +1,16 @@
-//! Sections of a contract's text. A ledger pins the hash of each section that its requirements cite, so that a change of
-//! the text tells which promises, cases and subjects it touches. The text itself is no part of a suite.
+//! Sections of a contract's text. A ledger pins the hash of each section that its requirements cite. If the text
+//! changes, the pins show which promises, cases and subjects are affected. The text itself is not part of a suite.
 //!
-//! A **section** is a heading and what follows up to the next heading, of whatever level. A heading is a line that
-//! begins with one to six `#` and a space, or one that is bold as a whole (`**Like this**`); inside fenced code there is
-//! none. A section's **hash** is `sha256:` and the hex SHA-256 of its lines, heading included, with every run of
-//! white space made one space and none at either end.
+//! A **section** is a heading and everything up to the next heading of any level. A heading is a line that begins
+//! with one to six `#` and a space, or a line that is entirely bold (`**Like this**`), outside fenced code. A
+//! section's **hash** is `sha256:` and the hex SHA-256 of its lines, heading included, with each run of white space
+//! replaced by one space and trimmed at both ends.
 //!
-//! A section's **name** is a path of headings, with `, ` between them: `@sage/chronicle, Behavioral Rules`. Each part is a
-//! heading below the one before it: its whole title without backticks, or the title up to ` (`, ` - ` or ` — `.
-//! A `source` cites sections with `; ` between them, and may say more after a section's name and in parentheses
-//! (`@sage/chronicle, Behavioral Rules, Locking (per file)`). A citation may leave out what it shares with the one before
-//! it (`@sage/chronicle, Acceptance; Behavioral Rules`).
+//! A section's **name** is a path of headings, separated by `, `: `@sage/chronicle, Behavioral Rules`. Each part is a
+//! heading below the previous one: its full title without backticks, or the title up to ` (`, ` - ` or ` — `. A
+//! `source` cites sections, separated by `; `. After a section's name and in parentheses it may say more
+//! (`@sage/chronicle, Behavioral Rules, Locking (per file)`). A citation may omit the part that it shares with the
+//! previous one (`@sage/chronicle, Acceptance; Behavioral Rules`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,10 +33,10 @@ pub struct Section {
 #[derive(Debug)]
 pub struct Sections(Vec<Section>);
 
-/// A name and a hash, as a ledger has them.
+/// Section names and hashes from a ledger.
 pub type Pins = BTreeMap<String, String>;
 
-/// What became of the pinned sections in another version of the text.
+/// How the pinned sections changed in another version of the text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub changed: BTreeSet<String>,
@@ -68,22 +68,22 @@ impl Sections {
         Self(sections.into_iter().map(hashed).collect())
     }
 
-    /// The section of this name: the first, where a text has several.
+    /// The section with this name; the first, if there are several.
     pub fn named(&self, name: &str) -> Option<&Section> {
         let parts: Vec<&str> = name.split(", ").collect();
         self.find(&parts).map(|at| &self.0[at])
     }
 
-    /// The lines of all headings that this name may mean; of several, the first is taken.
+    /// The lines of all headings that match this name; [`Self::named`] takes the first.
     pub fn lines_named(&self, name: &str) -> Vec<usize> {
         let parts: Vec<&str> = name.split(", ").collect();
         let meant = self.meant(0..self.0.len(), &parts);
         meant.into_iter().map(|at| self.0[at].line).collect()
     }
 
-    /// The headings among these that the parts name, one below the other.
+    /// The headings in this range that match the parts, each below the previous one.
     fn meant(&self, among: Range<usize>, parts: &[&str]) -> Vec<usize> {
-        // A heading may itself have a comma in it.
+        // A heading may contain a comma.
         let all = (1..=parts.len()).rev().map(|taken| {
             let title = parts[..taken].join(", ");
             let fits = among.clone().filter(|at| is_called(&self.0[*at].title, &title));
@@ -107,8 +107,8 @@ impl Sections {
         self.meant(0..self.0.len(), parts).first().copied()
     }
 
-    /// The names of the sections that a source cites, each as deep as the text has headings; the citation itself where the
-    /// text has none.
+    /// The names of the sections that a source cites, each as deep as the text has headings. A citation that matches
+    /// no heading is an error.
     pub fn cited<'a>(&self, source: &'a str) -> Vec<Result<String, &'a str>> {
         let mut before: Vec<String> = Vec::new();
         let mut names = Vec::new();
@@ -135,7 +135,7 @@ impl Sections {
         names
     }
 
-    /// Holds the pins of a ledger against this version of the text.
+    /// Compares the pins of a ledger with this version of the text.
     pub fn changes(&self, pins: &Pins) -> Changes {
         let mut changes = Changes::default();
         for (name, hash) in pins {
@@ -148,7 +148,7 @@ impl Sections {
         changes
     }
 
-    /// Sections that none of these names means: title and line.
+    /// Title and line of the sections that none of these names matches.
     pub fn beside<'a>(&'a self, names: &[&str]) -> impl Iterator<Item = (&'a str, usize)> {
         let meant: BTreeSet<usize> =
             names.iter().filter_map(|name| self.named(name)).map(|section| section.line).collect();
@@ -159,7 +159,7 @@ impl Sections {
     }
 }
 
-/// The pinned sections that a source cites: of each citation the longest name that it begins with.
+/// The pinned sections that a source cites: for each citation, the longest pin that it begins with.
 pub fn pins_of<'a>(pins: &[&'a str], source: &str) -> Vec<Option<&'a str>> {
     let mut before: Vec<&str> = Vec::new();
     let mut found = Vec::new();
@@ -189,7 +189,7 @@ pub fn citations(source: &str) -> impl Iterator<Item = &str> {
     source.split("; ").map(str::trim)
 }
 
-/// Without what stands in parentheses.
+/// The citation without its parentheses.
 pub fn plain(citation: &str) -> String {
     let mut out = String::with_capacity(citation.len());
     let mut depth = 0_usize;
@@ -204,7 +204,7 @@ pub fn plain(citation: &str) -> String {
     out.replace(" ,", ",").trim_end().to_owned()
 }
 
-/// Every requirement's source cites a pinned section, and no pin is there for nothing.
+/// Every source must cite a pinned section, and every pin must be cited.
 pub(crate) fn check_pins<'a>(
     pins: &BTreeMap<Spanned<String>, Spanned<String>>,
     sources: impl Iterator<Item = &'a Spanned<String>>,
@@ -222,9 +222,7 @@ pub(crate) fn check_pins<'a>(
                 }
                 None => wrong.push((
                     source.span(),
-                    format!(
-                        "the source cites `{citation}`, which no pinned section is called; {FIX}"
-                    ),
+                    format!("the source cites `{citation}`, which is not a pinned section; {FIX}"),
                 )),
             }
         }
@@ -242,14 +240,14 @@ pub(crate) fn check_pins<'a>(
         {
             wrong.push((
                 hash.span(),
-                format!("a pin is `sha256:` and 64 lower-case hex digits; {FIX}"),
+                format!("a pin must be `sha256:` and 64 lower-case hex digits; {FIX}"),
             ));
         }
     }
     wrong
 }
 
-/// Level and title. What is bold as a whole is below every heading.
+/// Level and title. A bold line ranks below every heading.
 fn heading(line: &str) -> Option<(usize, String)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if (1..=6).contains(&level) && line[level..].starts_with(' ') {
@@ -259,7 +257,7 @@ fn heading(line: &str) -> Option<(usize, String)> {
     (!bold.is_empty() && !bold.contains('*')).then(|| (7, bold.trim().replace('`', "")))
 }
 
-/// Whether a heading may be cited so.
+/// Whether a citation may use this name for the heading.
 fn is_called(title: &str, name: &str) -> bool {
     let further = title.strip_prefix(name);
     further.is_some_and(|rest| {
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_cites_as_deep_as_there_are_headings() {
+    fn a_citation_is_as_deep_as_the_headings() {
         let name = |name: &str| Ok(name.to_owned());
         assert_eq!(cited("@x/one, Rules, the first (of all)"), [name("@x/one, Rules")]);
         assert_eq!(cited("@x/two, Rules; EIO, path"), [name("@x/two, Rules"), name("@x/two, EIO")]);
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn every_heading_of_a_name_is_known() {
+    fn all_headings_with_a_name_are_found() {
         let lines = |name: &str| Sections::of(TEXT).lines_named(name);
         assert_eq!(lines("Rules"), [13, 16]);
         assert_eq!(lines("@x/two, Rules"), [16]);
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_is_no_change_and_a_word_is() {
+    fn only_changes_beyond_white_space_count() {
         let pins: Pins = ["@x/one", "@x/one, Rules", "@x/two, Rules", "@x/two, EIO"]
             .into_iter()
             .filter_map(|name| {
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_pin_is_meant() {
+    fn a_citation_matches_the_longest_pin() {
         let pins = ["@x/one", "@x/one, Rules", "@x/two, Rules"];
         assert_eq!(
             pins_of(&pins, "@x/one (First), x; Rules (all, of them); @x/two, Rules, c; @x/twofold"),

@@ -10,17 +10,17 @@ use crate::case::Case;
 use crate::problem::{did_you_mean, nearest};
 use crate::suite::Suite;
 
-/// What was asked for; an empty list asks for everything.
+/// The filters of a run; an empty list selects everything.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     pub contracts: Vec<String>,
     pub cases: Vec<String>,
     pub requirements: Vec<String>,
-    /// Of what these leave, only this part.
+    /// Only this part of the selected cases.
     pub partition: Option<Partition>,
 }
 
-/// Why nothing can be selected.
+/// Why no case can be selected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     #[error("unknown {kind} `{name}`{}; `proofmark list {kind}s` shows all", nearest.as_ref().map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default())]
@@ -29,18 +29,18 @@ pub enum SelectError {
     BadGlob { glob: String, fault: String },
     #[error("no case matches `{glob}`{hint}; `proofmark list cases` shows all")]
     NoMatch { glob: String, hint: String },
-    #[error("no case is left by these filters together; a run of zero cases shows nothing")]
+    #[error("no case matches all filters; relax one of them")]
     Nothing,
-    #[error("`{partition}` has none of the {cases} selected cases; take fewer parts")]
+    #[error("`{partition}` has none of the {cases} selected cases; use fewer parts")]
     EmptyPart { partition: Partition, cases: usize },
 }
 
-/// Why some text names no part of a suite.
+/// Why a text is not a partition.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
     #[error("`{0}` must be `hash:K/N` or `slice:K/N`, such as `hash:1/3`")]
     Form(String),
-    #[error("`{0}`: of N parts, K is one from 1 to N")]
+    #[error("`{0}`: K must be from 1 to N")]
     Bounds(String),
     #[error("`{0}`: no suite has so many cases; N is at most 4294967295")]
     TooMany(String),
@@ -55,10 +55,10 @@ impl Suite {
         known("contract", ids, || self.contracts.iter().map(|contract| contract.id.as_str()))
     }
 
-    /// Only these contracts and their cases; all of them, if none is named.
+    /// Only these contracts and their cases; everything, if the list is empty.
     ///
     /// # Errors
-    /// When the suite has no such contract, or no case of it.
+    /// If the suite lacks one of the contracts, or has no case for them.
     pub fn only(mut self, contracts: &[String]) -> Result<Self, SelectError> {
         if contracts.is_empty() {
             return Ok(self);
@@ -73,7 +73,7 @@ impl Suite {
 }
 
 impl Selection {
-    /// The cases that fit every filter, in name order. None at all is an error.
+    /// The cases that match every filter, in name order. An empty selection is an error.
     pub fn of<'a>(&self, suite: &'a Suite) -> Result<Vec<&'a Case>, SelectError> {
         suite.has_contracts(&self.contracts)?;
         let requirements = || {
@@ -124,7 +124,7 @@ impl Selection {
     }
 }
 
-/// What somebody who wrote this glob may have meant.
+/// What the author of this glob may have meant.
 fn hint(suite: &Suite, glob: &str) -> String {
     if suite.requirement(glob).is_some() {
         return format!(" (`{glob}` is a requirement: `--requirement {glob}`)");
@@ -136,7 +136,7 @@ fn hint(suite: &Suite, glob: &str) -> String {
     did_you_mean(glob, suite.cases.iter().flat_map(|case| [case.name.as_str(), case.id()]))
 }
 
-/// A glob may speak of the whole name, of the id within the contract, or of a former name.
+/// A glob may match the full name, the id within the contract, or a former name.
 fn fits(glob: &GlobMatcher, case: &Case) -> bool {
     glob.is_match(&case.name)
         || glob.is_match(case.id())
@@ -150,7 +150,7 @@ fn known<'a, I: Iterator<Item = &'a str>>(
 ) -> Result<(), SelectError> {
     match asked.iter().find(|name| !all().any(|known| known == *name)) {
         Some(name) => {
-            // Its own part of the name is a slip that no distance knows: `notes` for `my.notes`.
+            // A common mistake that the edit distance does not catch: `notes` for `my.notes`.
             let ending = format!(".{name}");
             let whole = all().find(|known| known.ends_with(&ending));
             let nearest = whole.or_else(|| nearest(name, all())).map(str::to_owned);
@@ -160,12 +160,12 @@ fn known<'a, I: Iterator<Item = &'a str>>(
     }
 }
 
-/// A part of the selected cases, for one of several machines.
+/// One part of the selected cases, for one of several machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partition {
     /// By a hash of the name: a new case moves no other.
     Hash(Shard),
-    /// Every Nth in name order: parts of the same size, give or take one.
+    /// Every Nth case in name order: part sizes differ by at most one.
     Slice(Shard),
 }
 
@@ -211,7 +211,7 @@ impl fmt::Display for Partition {
     }
 }
 
-/// One of several disjoint parts that are the whole together.
+/// One of several disjoint parts that together are the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// From 0.
@@ -220,12 +220,12 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// All parts, when there are so many.
+    /// All parts of a partition into `count`.
     pub fn all(count: u64) -> impl Iterator<Item = Self> {
         (0..count).map(move |index| Self { index, count })
     }
 
-    /// A case's part depends on its name alone, so that a new case moves no other.
+    /// The part depends only on the case's name, so that a new case moves no other.
     pub fn picks(&self, case: &Case) -> bool {
         let digest = Sha256::digest(case.name.as_bytes());
         let number = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));

@@ -1,4 +1,4 @@
-//! All contracts and cases, loaded and checked.
+//! A loaded and checked suite: contracts and cases.
 
 use proofmark_fakes::host::FakeKind;
 
@@ -10,11 +10,11 @@ use crate::ledger::{Contract, Requirement};
 pub struct Suite {
     pub contracts: Vec<Contract>,
     pub cases: Vec<Case>,
-    /// Of all features and fixtures.
+    /// The digest of all features and fixtures.
     pub digest: String,
-    /// Fakes that cases can ask for.
+    /// The fakes that cases can use.
     pub fakes: Vec<&'static FakeKind>,
-    /// Contracts were left out: what is not here may be in the whole.
+    /// Some contracts were filtered out, so a missing name may still be valid.
     pub is_part: bool,
 }
 
@@ -32,7 +32,7 @@ impl Suite {
         self.contracts.iter().find_map(|contract| Some((contract, contract.requirement(id)?)))
     }
 
-    /// By its whole name or a former one; or by its id, where only one contract has such a case.
+    /// Finds a case by its full name, a former name, or its id if only one contract has it.
     pub fn case(&self, name: &str) -> Option<&Case> {
         if let Ok(index) = self.cases.binary_search_by(|case| case.name.as_str().cmp(name)) {
             return Some(&self.cases[index]);
@@ -44,7 +44,7 @@ impl Suite {
         })
     }
 
-    /// Whether a certification depends on the case: it shows something that decides.
+    /// Whether certification depends on the case: it shows a deciding requirement.
     pub fn decides(&self, case: &Case) -> bool {
         case.shows.iter().any(|id| self.requirement(id).is_some_and(|(_, one)| one.decides()))
     }

@@ -1,8 +1,7 @@
-//! What the harness saw of a subject in one case: all that the verdict rests on.
+//! What the harness saw of a subject in one case.
 //!
-//! A verdict is a function of a case and its transcript, and of nothing else. So a transcript can be
-//! judged again without the subject, written down, and changed on purpose to see whether the case
-//! notices.
+//! A verdict is a function of a case and its transcript only. So a transcript can be judged again without the
+//! subject, written to a file, and mutated to test whether the case notices.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +12,26 @@ use serde_json::value::RawValue;
 
 use crate::fault::Fault;
 
-/// One observation for each step that took place, and what happened at the end.
+/// One observation for each executed step, and what happened at the end.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
     pub steps: Vec<Seen>,
-    /// Why there are no further steps, if the subject kept the case from going on.
+    /// Why the case stopped early, if the subject prevented the next step.
     pub stopped: Option<Stopped>,
     pub end: Ending,
-    /// Of a law, which has no steps of its own: what was seen of each input, in order. Only the last
-    /// one can have failed.
+    /// Only for a law, which has no steps of its own: the transcript of each input, in order. Only the last one can
+    /// have failed.
     pub tries: Vec<Try>,
 }
 
 impl Transcript {
-    /// There was no process to run the case on.
+    /// The transcript of a case for which no process could be started.
     pub fn never_begun(fault: Fault) -> Self {
         let stopped = Stopped::Fault { fault, when: When::Start, asks: Vec::new() };
         Self { stopped: Some(stopped), ..Self::default() }
     }
 
-    /// How many bytes it has when it is written down, or nearly so.
+    /// The approximate size in bytes when written.
     pub fn weight(&self) -> usize {
         let of_asks = |asks: &[Ask]| -> usize {
             asks.iter().map(|ask| weight(&ask.args) + weight(&ask.answer)).sum()
@@ -59,7 +58,7 @@ impl Transcript {
             + self.tries.iter().map(|one| one.transcript.weight()).sum::<usize>()
     }
 
-    /// More is known of the fault that ended it.
+    /// Replaces the fault that ended it with a more precise one.
     pub fn refine(&mut self, refined: &Fault) {
         let last = match self.tries.last_mut() {
             Some(last) => &mut last.transcript,
@@ -71,73 +70,73 @@ impl Transcript {
     }
 }
 
-/// What kept a case from going on.
+/// What stopped a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Stopped {
     /// The adapter refused `open`.
     Refused(RpcError),
-    /// The case's fakes cannot be made from their scripts.
+    /// The scripts of the case's fakes are invalid.
     Fakes(String),
-    /// A process faulted, or could not be had.
+    /// A process faulted, or could not be started.
     #[serde(rename_all = "camelCase")]
     Fault {
         fault: Fault,
         when: When,
-        /// Calls of fakes that no answer came after.
+        /// Calls of fakes that no answer followed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         asks: Vec<Ask>,
     },
 }
 
-/// What a case was at when a process faulted.
+/// Where a case was when a process faulted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum When {
-    /// It had not begun.
+    /// Before the first step.
     Start,
-    /// The step after those that were seen.
+    /// In the step after the observed ones.
     Step,
     Close,
 }
 
-/// What was seen of one input of a law.
+/// The transcript of one input of a law.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Try {
-    /// How the input was made smaller: `s` for each step down, `c` for each part of one taken back.
+    /// The shrink steps of the input: `s` for each simplification, `c` for each partial undo.
     pub path: String,
     pub transcript: Transcript,
 }
 
-/// What came of one step.
+/// The observation of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
     /// The answers, in the order of the step's calls.
     Calls(Vec<Answered>),
-    /// The files that the step speaks of.
+    /// The files that the step names.
     Files(BTreeMap<String, FileSeen>),
-    /// The step shows nothing.
+    /// The step has nothing to observe.
     Nothing,
 }
 
-/// The answer to one call. The workspace's own path is hidden in it, so that two runs see the same.
+/// The answer to one call. The workspace path is masked, so that two runs see the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answered {
     #[serde(with = "reply")]
     pub reply: Result<Value, RpcError>,
-    /// Calls of fakes meanwhile. With several calls at once nobody can tell whose they are, so they
-    /// are told at the end, among those that belong to no call.
+    /// Calls of fakes during this call. With concurrent calls nobody knows which call they belong to, so they are
+    /// reported at the end ([`Ending::asks`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
-    /// The items of its stream, in the order in which they came.
+    /// The items of its stream, in order of arrival.
     #[serde(default, deserialize_with = "all_deep", skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Value>,
 }
 
 impl Answered {
-    /// Puts the members of every object in order: a subject may give them in another one each time.
+    /// Sorts the members of every object: a subject's member order may vary between runs.
     pub fn sort(&mut self) {
         match &mut self.reply {
             Ok(value) => value.sort_all_objects(),
@@ -153,7 +152,7 @@ impl Answered {
     }
 }
 
-/// A call of a fake, as the harness saw it.
+/// A call of a fake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
@@ -178,24 +177,24 @@ impl Ask {
 pub enum FileSeen {
     Nothing,
     Text(String),
-    /// Where bytes are spoken of: hex digits.
+    /// If the case expects bytes: hex digits.
     Bytes(String),
-    /// Where a symlink is spoken of: its target.
+    /// If the case expects a symlink: its target.
     Symlink(String),
-    /// Where the names in a folder are spoken of, in order.
+    /// If the case expects a folder: its entries, sorted.
     Entries(Vec<String>),
-    /// There, but not what is spoken of; why.
+    /// Something else than the case expects; why.
     Other(String),
 }
 
-/// The sessions' end.
+/// What happened when the sessions were closed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ending {
     /// Why the adapter refused `close`, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// Calls of fakes that belong to no call.
+    /// Calls of fakes outside any call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Ask>,
 }
@@ -211,8 +210,7 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// A subject's own value. It may be as deep as a message may be, wherever it is written down, so it is
-/// read on its own.
+/// Parses a subject's value separately, so that it may be as deep as a message allows, wherever it is nested.
 pub fn deep<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
     let raw = Box::<RawValue>::deserialize(from)?;
     serde_json::from_str(raw.get()).map_err(serde::de::Error::custom)

@@ -1,8 +1,8 @@
-//! JSON values as they are kept: bounded, and with keys in order.
+//! Stored JSON values: bounded, with sorted keys.
 
 use serde_json::Value;
 
-/// Changes every string of a value.
+/// Applies `change` to every string in a value.
 pub fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
     match value {
         Value::String(text) => change(text),
@@ -12,7 +12,7 @@ pub fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
     }
 }
 
-/// So many bytes of a value are kept.
+/// The most bytes of a value that are kept.
 const MOST: usize = 16 * 1024;
 
 /// A value that is kept until the end of the run, cut if it is large: a subject may answer anything.
@@ -23,12 +23,12 @@ pub fn bounded(value: Value) -> Value {
     cut(&value)
 }
 
-/// The same of a value that somebody else needs.
+/// As [`bounded`], for a borrowed value.
 pub(crate) fn bounded_copy(value: &Value) -> Value {
     if is_larger(value, &mut { MOST }) { cut(value) } else { value.clone() }
 }
 
-/// With keys in order: a subject may give them in another one each time.
+/// With sorted keys: a subject's member order may vary between runs.
 pub fn sorted(value: &Value) -> Value {
     let mut value = value.clone();
     value.sort_all_objects();
@@ -41,7 +41,7 @@ fn cut(value: &Value) -> Value {
     Value::from(format!("{head}… ({} bytes in all)", text.len()))
 }
 
-/// Whether a value has more than `left` bytes, or nearly so.
+/// Whether a value has more than roughly `left` bytes.
 fn is_larger(value: &Value, left: &mut usize) -> bool {
     let own = match value {
         Value::String(text) => text.len() + 2,

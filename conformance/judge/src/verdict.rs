@@ -1,4 +1,4 @@
-//! From what happened to what holds.
+//! Verdicts on cases, requirements, contracts and runs.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ pub struct CaseResult {
     pub case: String,
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Why it was known that it fails, if it fails and was.
+    /// The listed reason, if this is a known failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
-    /// What was seen of it, if that was to be kept.
+    /// The transcript, if the run keeps transcripts.
     #[serde(skip)]
     pub transcript: Option<Transcript>,
 }
@@ -38,7 +38,7 @@ impl CaseResult {
         self.verdict == Verdict::Passed
     }
 
-    /// Whether it failed and nobody knew that it would.
+    /// Whether it failed and is not a known failure.
     pub fn failed_unexpectedly(&self) -> bool {
         matches!(self.verdict, Verdict::Failed { .. }) && self.known.is_none()
     }
@@ -52,13 +52,13 @@ pub enum Verdict {
     NotExercised { reason: NotExercised },
 }
 
-/// Why a case did not run. What is claimed and not exercised is not certified.
+/// Why a case did not run. A claimed contract with such a case is not certified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotExercised {
     NotClaimed,
     HookMissing(String),
-    /// The harness could not make the case's folder. A run in which this happens determines nothing.
+    /// The harness could not create the workspace. Such a run determines nothing.
     NoWorkspace(String),
 }
 
@@ -66,13 +66,13 @@ impl std::fmt::Display for NotExercised {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotClaimed => f.write_str("the subject does not claim the contract"),
-            Self::NoWorkspace(fault) => write!(f, "the workspace cannot be made: {fault}"),
+            Self::NoWorkspace(fault) => write!(f, "cannot create the workspace: {fault}"),
             Self::HookMissing(hook) => write!(f, "the subject has no test hook `{hook}`"),
         }
     }
 }
 
-/// What went wrong, with all that is needed to understand it.
+/// Everything that a reader needs to understand a failure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// `difference`, `not-implemented`, `adapter-error`, or the code of a [`Fault`].
@@ -81,7 +81,7 @@ pub struct Failure {
     pub message: String,
     /// The step's place in the suite.
     pub at: String,
-    /// A narrative's own words for the step.
+    /// The step's text in a narrative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,19 +92,19 @@ pub struct Failure {
     pub got: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
-    /// The smallest input that was found to break a law, as a fixture file.
+    /// The smallest input found that breaks a law, as a fixture file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
     /// Calls of fakes during the case.
     pub asks: Vec<Ask>,
-    /// The calls before, and their outcomes.
+    /// The preceding calls and their outcomes.
     pub transcript: Vec<Exchange>,
     /// The subject's last lines on stderr.
     pub stderr: Vec<String>,
 }
 
 impl Failure {
-    /// A failure with nothing but a reason; the rest is for those who know more.
+    /// A failure with only a reason and message; callers add the rest.
     pub fn new(reason: &str, message: impl Into<String>, at: &Location) -> Self {
         Self {
             reason: reason.to_owned(),
@@ -132,7 +132,7 @@ pub struct CallSeen {
     pub session: String,
 }
 
-/// One call and what came of it.
+/// One call and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exchange {
     #[serde(flatten)]
@@ -140,19 +140,19 @@ pub struct Exchange {
     pub outcome: Value,
 }
 
-/// What a requirement's cases say together.
+/// The verdict on a requirement, from all its cases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum RequirementVerdict {
-    /// Every case that shows it passes, and at least one ran.
+    /// Every case that shows it passed, and at least one ran.
     Holds,
-    /// These cases fail.
+    /// These cases failed.
     Broken { cases: Vec<String> },
-    /// Nothing broke it, but not everything that shows it ran.
+    /// No case failed, but not every case ran.
     NotShown { reason: String },
-    /// It is about something optional that the subject does not offer.
+    /// It concerns an optional feature that the subject does not offer.
     NotApplicable { reason: String },
-    /// The ledger says why no case shows it.
+    /// No case shows it; the ledger says why.
     Excluded { reason: String },
 }
 
@@ -160,7 +160,7 @@ pub enum RequirementVerdict {
 pub struct RequirementResult<'a> {
     pub requirement: &'a Requirement,
     pub verdict: RequirementVerdict,
-    /// How many cases passed, of how many that show it.
+    /// The number of passed cases, and of all cases that show it.
     pub passed: usize,
     pub cases: usize,
 }
@@ -174,13 +174,12 @@ pub struct ContractResult<'a> {
 }
 
 impl ContractResult<'_> {
-    /// How many of the requirements that decide hold, and how many there are. Those that do not apply are not
-    /// counted.
+    /// How many deciding requirements hold, and how many there are, without those that do not apply.
     pub fn deciding(&self) -> (usize, usize) {
         self.count(|requirement| requirement.decides())
     }
 
-    /// The same of those that do not decide: interpretations, `should` and `may`.
+    /// As [`Self::deciding`], for the requirements that do not decide: interpretations, `should` and `may`.
     pub fn others(&self) -> (usize, usize) {
         self.count(|requirement| !requirement.decides() && requirement.excluded.is_none())
     }
@@ -196,13 +195,15 @@ impl ContractResult<'_> {
     }
 }
 
-/// One way in which the list is not as the run is. The line is counted from 1.
+/// A line of the list of known failures that contradicts the run. Lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "problem", rename_all = "kebab-case")]
 pub enum KnownProblem {
     #[error("line {line}: `{case}` is known to fail, but passes; delete the line")]
     UnexpectedPass { line: usize, case: String },
-    #[error("line {line}: `{case}` was to be repaired by {until}, and still fails")]
+    #[error(
+        "line {line}: `{case}` still fails after its deadline {until}; fix it, or move the deadline"
+    )]
     Expired { line: usize, case: String, until: String },
     #[error("line {line}: `{case}` is stale: {message}")]
     Stale { line: usize, case: String, message: String },
@@ -217,34 +218,34 @@ impl KnownProblem {
     }
 }
 
-/// All that a run found out.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct RunOutcome {
-    /// The first process's answer to `hello`; none if there was no such answer.
+    /// The first process's answer to `hello`, if any.
     pub subject: Option<HelloReply>,
     /// In name order.
     pub results: Vec<CaseResult>,
-    /// Faults that no single case is to blame for.
+    /// Faults that do not belong to a single case.
     pub faults: Vec<Fault>,
-    /// How its laws were tried.
+    /// The options for laws.
     pub laws: LawOptions,
-    /// How many cases were too slow in company but not alone. No verdict depends on it.
+    /// How many cases were too slow in parallel but not alone. No verdict depends on it.
     pub late: usize,
-    /// The run was interrupted: what is missing was not tried.
+    /// The run was interrupted, so some cases were not tried.
     pub interrupted: bool,
-    /// A list of known failures was held against it: any other failure counts.
+    /// The run was checked against a list of known failures, so every unlisted failure counts.
     pub listed: bool,
-    /// Where that list is not as the run is.
+    /// Lines of that list that contradict the run.
     pub known_problems: Vec<KnownProblem>,
-    /// What the subject's manifest promises and the subject itself does not say.
+    /// Promises of the subject's manifest that the subject's `hello` does not confirm.
     pub unkept: Vec<String>,
-    /// The case whose failure interrupted it on purpose, if one did.
+    /// The case whose failure stopped the run on purpose, if any.
     pub stopped: Option<String>,
 }
 
 impl RunOutcome {
-    /// Whether every case passed, or failed as it was known to, and the subject behaved. What was not
-    /// exercised or not tried is no pass, and neither is nothing at all.
+    /// Whether every case passed or is a known failure, and there were no faults. False if a case did not run or if
+    /// there are no cases.
     pub fn all_passed(&self) -> bool {
         self.faults.is_empty()
             && !self.interrupted
@@ -254,7 +255,7 @@ impl RunOutcome {
             && self.results.iter().all(|result| result.passed() || result.known.is_some())
     }
 
-    /// The outcomes of disjoint parts as one. A subject that introduced itself in two ways has a fault.
+    /// Merges the outcomes of disjoint parts. Parts with different answers to `hello` are a fault.
     pub fn merged(parts: Vec<Self>) -> Option<Self> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -276,14 +277,14 @@ impl RunOutcome {
         Some(whole)
     }
 
-    /// Claimed contracts that this suite does not have, and so cannot certify.
+    /// Claimed contracts that this suite does not have and cannot certify.
     pub fn unknown_contracts(&self, suite: &Suite) -> Vec<&str> {
         let claimed =
             self.subject.iter().flat_map(|subject| &subject.contracts).map(String::as_str);
         claimed.filter(|id| suite.contract(id).is_none()).collect()
     }
 
-    /// What the subject said of itself that this suite knows nothing of: perhaps a slip of the pen.
+    /// Claims and hooks that this suite does not know: perhaps typos.
     pub fn unknown_claims(&self, suite: &Suite) -> Vec<String> {
         let Some(subject) = &self.subject else { return Vec::new() };
         let contracts = || suite.contracts.iter().map(|contract| contract.id.as_str());

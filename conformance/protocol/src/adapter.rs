@@ -1,4 +1,4 @@
-//! A small API to write an adapter in: a handler per operation, sessions kept apart.
+//! A small API for adapters: one handler per operation, with separate sessions.
 //!
 //! ```no_run
 //! use proofmark_protocol::{Adapter, Failure};
@@ -39,8 +39,8 @@ type Opening = Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>;
 type OnOpen<S> = Arc<dyn Fn(Arc<S>, Fakes) -> Opening + Send + Sync>;
 type Opener<S> = Box<dyn Fn(&Open) -> Result<S, String> + Send + Sync>;
 
-/// An adapter in the making: who the subject is, what it claims, a handler for each operation.
-/// `S` is what the handlers keep for one session.
+/// Builds an adapter: the subject's name, its claims, and a handler for each operation. `S` is the state of one
+/// session.
 pub struct Adapter<S> {
     about: HelloReply,
     open: Opener<S>,
@@ -51,7 +51,7 @@ pub struct Adapter<S> {
 }
 
 impl<S: Send + Sync + 'static> Adapter<S> {
-    /// `open` makes the state of a session from its script.
+    /// `open` creates the state of a session from its script.
     pub fn new(
         name: &str,
         version: &str,
@@ -83,22 +83,22 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
-    /// Says that the operations of a test hook are there.
+    /// Declares that the operations of a test hook are available.
     #[must_use]
     pub fn has_hook(mut self, hook: &str) -> Self {
         self.about.hooks.push(hook.to_owned());
         self
     }
 
-    /// Says that no test hook is there, whatever was said before.
+    /// Withdraws all declared test hooks.
     #[must_use]
     pub fn without_hooks(mut self) -> Self {
         self.about.hooks.clear();
         self
     }
 
-    /// Runs when any session opens, and gives the answer to `open`: the server that the harness talks to, for contracts
-    /// that have a wire of their own. Stop a server that you start here when the session's state is dropped. A later hook
+    /// Runs when any session opens, and returns the answer to `open`: for contracts with their own wire, the server
+    /// that the harness talks to. Stop a server that you start here when the session's state is dropped. A later hook
     /// replaces an earlier one, and every [`Adapter::serves`] before it.
     #[must_use]
     pub fn on_open<F>(mut self, hook: impl Fn(Arc<S>, Fakes) -> F + Send + Sync + 'static) -> Self
@@ -124,13 +124,13 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
-    /// What answers `open`, if anything does.
+    /// The hook that answers `open`, if any.
     fn opening(&self, contract: Option<&str>) -> Option<&OnOpen<S>> {
         let server = contract.and_then(|contract| self.servers.get(contract));
         server.or(self.on_open.as_ref())
     }
 
-    /// Answers an operation. A later handler for the same one takes the earlier one's place.
+    /// Answers an operation. A later handler for the same operation replaces the earlier one.
     #[must_use]
     pub fn on<F>(
         mut self,
@@ -145,7 +145,7 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
-    /// What it says of itself.
+    /// The answer to `hello`.
     pub fn about(&self) -> &HelloReply {
         &self.about
     }
@@ -157,8 +157,8 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         names
     }
 
-    /// Puts `wrap` around the handler of an operation, so that it can change what goes in and out.
-    /// An operation without a handler stays without.
+    /// Wraps the handler of an operation, so that `wrap` can change its input and output. Does nothing for an
+    /// operation without a handler.
     #[must_use]
     pub fn around<F>(
         mut self,
@@ -211,7 +211,7 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         let mut writing = std::pin::pin!(outbox.pump(&mut output));
         let ended = tokio::select! {
             ended = reading => {
-                // The answer to `shutdown` may still be on its way.
+                // The answer to `shutdown` may not be written yet.
                 outbox.finish();
                 writing.await.and(ended)
             }
@@ -311,7 +311,7 @@ impl<S: Send + Sync + 'static> Served<S> {
             .map_err(|fault| RpcError::new(RpcError::ADAPTER, fault.to_string()))
     }
 
-    /// Opens a session. Nothing is given where the answer comes later.
+    /// Opens a session. Returns `None` if the answer comes later.
     fn open(&mut self, id: &Id, params: Value) -> Result<Option<Value>, RpcError> {
         let open: Open = parsed(params)?;
         if self.sessions.contains_key(&open.session) {

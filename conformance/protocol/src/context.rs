@@ -1,4 +1,4 @@
-//! What a handler has at hand: its session's state, and the way back to the harness.
+//! The context of a handler: its session's state, and access to the harness.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::outbox::Outbox;
 type OnEmit = Arc<dyn Fn(Value) -> Vec<Value> + Send + Sync>;
 type OnAsk = Arc<dyn Fn(&str, &str, &Value) -> Option<Result<Value, Failure>> + Send + Sync>;
 
-/// The way to the collaborators of one session, which the harness plays. It outlives calls: a server asks when it will.
+/// Calls the fakes of one session, which the harness plays. It outlives calls: a server may call fakes at any time.
 #[derive(Clone)]
 pub struct Fakes {
     session: Arc<str>,
@@ -23,7 +23,7 @@ impl Fakes {
         Self { session: session.into(), outbox }
     }
 
-    /// Calls a collaborator that the harness stands in for.
+    /// Calls a fake.
     pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
         let (id, receiver) = self.outbox.begin_ask();
         let request = FakeCall {
@@ -37,14 +37,14 @@ impl Fakes {
         match serde_json::from_value(outcome.map_err(Failure::Adapter)?) {
             Ok(Reply::Value(value)) => Ok(value),
             Ok(Reply::Error(error)) => Err(Failure::Contract(error)),
-            Err(fault) => {
-                Err(Failure::broken(format!("the answer of fake `{fake}` is no reply: {fault}")))
-            }
+            Err(fault) => Err(Failure::broken(format!(
+                "the answer of fake `{fake}` is not a valid reply: {fault}"
+            ))),
         }
     }
 }
 
-/// The surroundings of one call.
+/// The context of one call.
 pub struct Context<S> {
     state: Arc<S>,
     fakes: Fakes,
@@ -79,8 +79,8 @@ impl<S> Context<S> {
         &self.fakes.session
     }
 
-    /// The same for a handler that is wrapped ([`Adapter::around`](crate::Adapter::around)), whose items
-    /// `change` sees first: what it returns is sent instead.
+    /// For a wrapped handler ([`Adapter::around`](crate::Adapter::around)): passes each item to `change` first, and
+    /// sends its result instead.
     #[must_use]
     pub fn changing_items(
         self,
@@ -89,8 +89,8 @@ impl<S> Context<S> {
         Self { on_emit: Some(Arc::new(change)), ..self }
     }
 
-    /// The same for a handler that is wrapped, whose calls of collaborators (fake, method, arguments)
-    /// `answer` sees first: those that it answers do not reach the harness.
+    /// For a wrapped handler: passes each call of a fake (fake, method, arguments) to `answer` first. Calls that it
+    /// answers do not reach the harness.
     #[must_use]
     pub fn answering(
         self,
@@ -99,7 +99,7 @@ impl<S> Context<S> {
         Self { on_ask: Some(Arc::new(answer)), ..self }
     }
 
-    /// Calls a collaborator that the harness stands in for.
+    /// Calls a fake.
     pub async fn ask(&self, fake: &str, method: &str, args: Value) -> Result<Value, Failure> {
         if let Some(answer) = self.on_ask.as_ref().and_then(|answer| answer(fake, method, &args)) {
             return answer;

@@ -1,10 +1,10 @@
-//! Lines out of a byte stream, with a bound.
+//! Reads bounded lines from a byte stream.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::message::excerpt;
 
-/// Why no further line can be read.
+/// Why no more lines can be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     #[error("a line is longer than {limit} bytes")]
@@ -15,14 +15,14 @@ pub enum FrameError {
     Io(#[from] std::io::Error),
 }
 
-/// Reads lines of at most `limit` bytes. Each byte is looked at once, however the stream is split.
+/// Reads lines of at most `limit` bytes. Scans each byte once, however the stream is split.
 #[derive(Debug)]
 pub struct LineReader<R> {
     source: R,
     buffer: Vec<u8>,
     /// Where the next line begins.
     start: usize,
-    /// Up to where there is no line end.
+    /// There is no newline before this offset.
     searched: usize,
     limit: usize,
 }
@@ -34,8 +34,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { source, buffer: Vec::with_capacity(CHUNK), start: 0, searched: 0, limit }
     }
 
-    /// The next line without its end (`\n` or `\r\n`), or `None` at a clean end of the stream.
-    /// Blank lines are passed over. Safe to drop and call again: nothing that was read is lost.
+    /// The next line without its end (`\n` or `\r\n`), or `None` at a clean end of the stream. Skips blank lines.
+    /// Cancel-safe: no data is lost.
     pub async fn next_line(&mut self) -> Result<Option<&[u8]>, FrameError> {
         loop {
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
@@ -69,7 +69,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
-    /// What was read of a line that has no end yet.
+    /// The bytes of an incomplete line.
     pub fn unfinished(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    /// Hands out a few bytes at a time, as a pipe may.
+    /// Returns a few bytes at a time, as a pipe may.
     struct Dribble(Cursor<Vec<u8>>, usize);
 
     impl AsyncRead for Dribble {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_is_told() {
+    fn half_a_line_is_an_error() {
         check("a\nbc", 10, &["a"], Some("the stream ended in the middle of a line: `bc`"));
     }
 
@@ -150,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(lines in prop::collection::vec("[a-zé]{1,30}", 0..20), step in 1usize..40) {
+        fn written_lines_are_read_back(lines in prop::collection::vec("[a-zé]{1,30}", 0..20), step in 1usize..40) {
             let bytes: String = lines.iter().map(|line| format!("{line}\n")).collect();
             prop_assert_eq!(read_all(bytes.as_bytes(), step, 64), (lines, None));
         }

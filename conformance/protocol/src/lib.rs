@@ -1,13 +1,13 @@
-//! The subject protocol: JSON-RPC 2.0, one message a line, over an adapter's stdin and stdout.
+//! The subject protocol: JSON-RPC 2.0, one message per line, over an adapter's stdin and stdout.
 //!
-//! The page `conformance/guide/protocol.md` specifies it for every language; its examples are this
-//! crate's tests. Here are the message types ([`message`]), the framing ([`frame`]) and a small API
-//! to write an adapter in ([`adapter`]). The harness and the reference's adapter both stand on it.
+//! The page `conformance/guide/protocol.md` specifies it for every language; this crate tests its examples. It has
+//! the message types ([`message`]), the framing ([`frame`]) and a small API for adapters ([`adapter`]). The harness
+//! and the reference's adapter both use it.
 //!
 //! Invariants:
-//! - A line is bounded ([`MAX_LINE`]); what is longer is an error, never memory.
+//! - A line is bounded ([`MAX_LINE`]); a longer one is an error and is not buffered.
 //! - An unknown protocol version is refused; an unknown field is ignored.
-//! - Sessions share nothing but the process.
+//! - Sessions share only the process.
 
 #[cfg(feature = "adapter")]
 pub mod adapter;
@@ -32,8 +32,8 @@ pub use message::{
     RandomTape, Reply, RpcError,
 };
 
-/// The version of the protocol that this crate speaks. There is no negotiation: another is refused.
+/// The protocol version of this crate. There is no negotiation: other versions are refused.
 pub const PROTOCOL: u64 = 1;
 
-/// The longest line, in bytes, that either side accepts, without its line end.
+/// The longest line, in bytes, that either side accepts, without its newline.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;

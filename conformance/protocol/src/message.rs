@@ -1,4 +1,4 @@
-//! The messages, as data. Unknown fields are ignored everywhere, so either side may be newer.
+//! The message types. Unknown fields are ignored everywhere, so either side may be newer.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -11,8 +11,7 @@ pub enum Id {
     Text(String),
 }
 
-/// A JSON-RPC error: the adapter could not carry the request out. A contract's own errors are not
-/// these; they are a [`Reply::Error`].
+/// A JSON-RPC error: the adapter could not execute the request. A contract's own errors are a [`Reply::Error`] instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
@@ -28,7 +27,7 @@ impl RpcError {
     /// No such method, or an operation that the adapter does not implement.
     pub const NOT_IMPLEMENTED: i64 = -32601;
     pub const INVALID_PARAMS: i64 = -32602;
-    /// The adapter itself broke; the contract's implementation is not to blame.
+    /// The adapter itself failed; the contract's implementation is not to blame.
     pub const ADAPTER: i64 = -32000;
 
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -57,40 +56,40 @@ pub struct HelloReply {
     pub name: String,
     pub version: String,
     pub language: String,
-    /// The contracts that it asks to be certified for.
+    /// The contracts that it wants to be certified for.
     pub contracts: Vec<String>,
-    /// Optional behaviour that it has, by name.
+    /// Its optional behaviour, by name.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub options: Map<String, Value>,
-    /// Test hooks that it has, by name.
+    /// Its test hooks, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<String>,
 }
 
-/// `open`: a session. Everything that a call may need from outside, and nothing else, is in here.
+/// `open`: a session. It has everything that a call may need from outside.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Open {
     pub session: String,
-    /// The contract whose cases run in this session. An adapter with several servers answers with this contract's.
+    /// The contract whose cases run in this session. An adapter with several servers answers with the server of this
+    /// contract.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contract: Option<String>,
-    /// An absolute path to an empty or prepared folder; absent for contracts that touch no files.
+    /// An absolute path to an empty or prepared folder; absent for contracts that use no files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
     #[serde(default)]
     pub clock: ClockScript,
     #[serde(default)]
     pub random: RandomTape,
-    /// The collaborators that `fake` may call in this session.
+    /// The fakes that this session may call.
     #[serde(default)]
     pub fakes: Vec<String>,
-    /// The wire that this session is to be spoken to on, for contracts that have one of their own: `mcp` or
-    /// `http`. The answer then names it.
+    /// The wire of this session, for contracts that have their own: `mcp` or `http`. The answer then names the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<String>,
 }
 
-/// The clock as data: the first reading is `start`, each later one is `stepMs` after the one before.
+/// The clock as data: the first reading is `start`, and each later one is `stepMs` after the previous.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockScript {
     pub start: String,
@@ -104,7 +103,7 @@ impl Default for ClockScript {
     }
 }
 
-/// The random numbers as data: each reading takes the next one of its kind.
+/// The random numbers as data: each reading takes the next number of its kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RandomTape {
     #[serde(default)]
@@ -137,7 +136,7 @@ pub struct Close {
     pub session: String,
 }
 
-/// `fake`, subject to harness: a call of an asynchronous collaborator.
+/// `fake`, subject to harness: a call of a fake.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FakeCall {
     pub session: String,
@@ -147,7 +146,7 @@ pub struct FakeCall {
     pub args: Value,
 }
 
-/// `event`, subject to harness, without an answer: an item of a stream or a log of a call.
+/// `event`, subject to harness, without an answer: an item of a call's stream or log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub session: String,
@@ -187,7 +186,7 @@ struct Envelope {
     error: Option<RpcError>,
 }
 
-/// Tells `"result": null` from no `result` at all.
+/// Distinguishes `"result": null` from a missing `result`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -198,15 +197,15 @@ impl Incoming {
         use MessageError::NotAMessage;
         let not_json = |fault: String| MessageError::NotJson { excerpt: excerpt(line), fault };
         let wrong = |fault| Err(NotAMessage { excerpt: excerpt(line), fault });
-        // The whole line: a wrong byte in a field that nobody reads is a wrong byte all the same.
+        // Validate the whole line: a wrong byte is an error even in an ignored field.
         let text = std::str::from_utf8(line)
-            .map_err(|fault| not_json(format!("no UTF-8 at byte {}", fault.valid_up_to())))?;
+            .map_err(|fault| not_json(format!("invalid UTF-8 at byte {}", fault.valid_up_to())))?;
         let envelope = match serde_json::from_str::<Envelope>(text) {
             Err(fault) if !fault.is_data() => return Err(not_json(fault.to_string())),
-            // Serde would take a list of the fields' values for the fields.
+            // serde would accept a list of the values in order.
             _ if !text.trim_start().starts_with('{') => {
                 return wrong(
-                    "a message is one object on a line of its own; batches are not spoken",
+                    "a message is one object on a line of its own; batches are not supported",
                 );
             }
             Err(_) => {
@@ -251,7 +250,7 @@ impl Incoming {
     }
 }
 
-/// The head of a line, printable, for messages.
+/// The printable head of a line, for messages.
 pub(crate) fn excerpt(line: &[u8]) -> String {
     const MOST: usize = 80;
     let text = String::from_utf8_lossy(&line[..line.len().min(MOST * 4)]);
@@ -291,29 +290,29 @@ struct ErrorLine<'a> {
     error: &'a RpcError,
 }
 
-/// Adds one line to `out`. A message is made of strings, numbers and maps with string keys, so
-/// writing it into memory cannot fail.
+/// Appends one line to `out`. A message consists of strings, numbers and maps with string keys, so serializing it
+/// cannot fail.
 fn push_line(out: &mut Vec<u8>, message: &impl Serialize) {
     serde_json::to_writer(&mut *out, message).expect("a message is plain JSON data");
     out.push(b'\n');
 }
 
-/// Adds a request to `out`.
+/// Appends a request to `out`.
 pub fn push_request(out: &mut Vec<u8>, id: &Id, method: &str, params: &impl Serialize) {
     push_line(out, &RequestLine { jsonrpc: "2.0", id, method, params });
 }
 
-/// Adds a notification to `out`.
+/// Appends a notification to `out`.
 pub fn push_notification(out: &mut Vec<u8>, method: &str, params: &impl Serialize) {
     push_line(out, &NotificationLine { jsonrpc: "2.0", method, params });
 }
 
-/// Adds a successful answer to `out`.
+/// Appends a successful answer to `out`.
 pub fn push_result(out: &mut Vec<u8>, id: &Id, result: &impl Serialize) {
     push_line(out, &ResultLine { jsonrpc: "2.0", id, result });
 }
 
-/// Adds an error answer to `out`; without an id when the request could not be read.
+/// Appends an error answer to `out`; without an id if the request could not be read.
 pub fn push_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) {
     push_line(out, &ErrorLine { jsonrpc: "2.0", id, error });
 }

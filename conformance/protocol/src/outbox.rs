@@ -1,4 +1,4 @@
-//! What an adapter has yet to say: lines on their way out, answers that it owes and waits for.
+//! Outgoing lines of an adapter, and the pending answers on both sides.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,8 +12,7 @@ use tokio::sync::{Notify, oneshot};
 use crate::failure::Failure;
 use crate::message::{Id, Reply, RpcError, push_error, push_result};
 
-/// Lines on their way out. Written in one piece whenever the pipe takes them, so that a burst of
-/// answers costs one write.
+/// Outgoing lines. The whole buffer is written at once, so that a burst of answers costs one write.
 #[derive(Default)]
 pub(crate) struct Outbox {
     lines: Mutex<Vec<u8>>,
@@ -22,12 +21,12 @@ pub(crate) struct Outbox {
     asked: Mutex<Asked>,
 }
 
-/// Calls of fakes that wait for the harness's answer.
+/// Calls of fakes that wait for an answer.
 #[derive(Default)]
 struct Asked {
     next: i64,
     waiting: HashMap<i64, oneshot::Sender<Result<Value, RpcError>>>,
-    /// Nobody will answer any more.
+    /// The harness is gone, so no more answers will come.
     over: bool,
 }
 
@@ -36,8 +35,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Outbox {
-    /// Begins a call of a fake: its id, and where the answer will come. Once the other side is gone,
-    /// no answer comes and the receiver learns that.
+    /// Begins a call of a fake. Returns its id and a receiver for the answer. If the harness is gone, the receiver
+    /// fails.
     pub(crate) fn begin_ask(&self) -> (i64, oneshot::Receiver<Result<Value, RpcError>>) {
         let (sender, receiver) = oneshot::channel();
         let mut asked = lock(&self.asked);
@@ -49,17 +48,17 @@ impl Outbox {
         (id, receiver)
     }
 
-    /// Hands an answer to whoever asked; an answer that nobody waits for is passed over.
+    /// Delivers an answer; ignores one that nobody waits for.
     pub(crate) fn end_ask(&self, id: &Id, outcome: Result<Value, RpcError>) {
         if let Id::Number(number) = id
             && let Some(waiting) = lock(&self.asked).waiting.remove(number)
         {
-            // The call that asked may be gone with its session; then nobody needs the answer.
+            // The call that asked may have ended with its session.
             let _gone = waiting.send(outcome);
         }
     }
 
-    /// The other side is gone: everybody who waits for it is told.
+    /// The harness is gone: fails all pending calls of fakes.
     pub(crate) fn hang_up(&self) {
         let mut asked = lock(&self.asked);
         asked.over = true;
@@ -95,11 +94,10 @@ impl Outbox {
     }
 }
 
-/// The answer to a call. If its handler panics, an error is answered: silence would keep the harness
-/// waiting.
+/// The pending answer to a call. If its handler panics, answers with an error, so that the harness does not time out.
 pub(crate) struct Owed {
     pub(crate) outbox: Arc<Outbox>,
-    /// Until it is answered.
+    /// `None` once it is answered.
     pub(crate) id: Option<Id>,
 }
 

@@ -1,4 +1,4 @@
-//! Stdin and stdout without a helper thread, where they are pipes.
+//! Stdin and stdout without a helper thread, if they are pipes.
 
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -6,8 +6,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) type Input = Box<dyn AsyncRead + Send + Unpin>;
 pub(crate) type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Pipes are polled directly: tokio's own stdin hands each read to another thread, which costs more
-/// than the rest of a call. A terminal or a file takes that road all the same.
+/// Polls pipes directly: tokio's own stdin hands each read to another thread, which costs more than the rest of a
+/// call. Terminals and files still use tokio's.
 #[cfg(unix)]
 pub(crate) fn open() -> io::Result<(Input, Output)> {
     use std::os::fd::AsFd;

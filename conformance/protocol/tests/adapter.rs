@@ -1,4 +1,4 @@
-//! An adapter as a harness meets it: over a pipe, line by line.
+//! Tests an adapter as a harness does: over a pipe, line by line.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncWriteExt as _, DuplexStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// A session's state: a counter, and a gate that starts shut.
+/// A session's state: a counter, and a gate that starts closed.
 struct Session {
     count: AtomicUsize,
     gate: Semaphore,
@@ -86,14 +86,14 @@ impl Harness {
         self.send(id, "call", json!({"session": "s", "operation": operation, "args": args})).await;
     }
 
-    /// The next line. The bound only turns a test that would hang into one that fails.
+    /// The next line. The timeout only turns a hanging test into a failing one.
     async fn line(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_secs(60), self.from.next_line());
         let line = line.await.expect("a line comes").expect("it is a line").expect("not the end");
         serde_json::from_slice(line).expect("it is JSON")
     }
 
-    /// Sends a request and takes the next line for its answer.
+    /// Sends a request and returns the next line as its answer.
     async fn ask(&mut self, method: &str, params: Value) -> Value {
         self.send(0, method, params).await;
         self.line().await
@@ -104,7 +104,7 @@ impl Harness {
         self.line().await
     }
 
-    /// How serving ended, and that nothing more was said.
+    /// How serving ended. Asserts that no more output follows.
     async fn end(mut self) -> std::io::Result<()> {
         let ended = tokio::time::timeout(Duration::from_secs(60), self.serving);
         let ended = ended.await.expect("it ends").expect("it does not panic");
@@ -122,7 +122,7 @@ fn value(id: i64, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn hello_tells_who_it_is() {
+async fn hello_introduces_the_subject() {
     let mut harness = Harness::new();
     let params = json!({"protocol": 1, "harness": {"name": "h", "version": "1"}, "new": "field"});
     assert_eq!(
@@ -145,7 +145,7 @@ async fn another_version_is_refused() {
 }
 
 #[tokio::test]
-async fn params_that_are_wrong_are_told() {
+async fn wrong_params_are_refused() {
     let mut harness = Harness::new();
     assert_eq!(harness.ask("open", json!({})).await, error(-32602, "missing field `session`"));
     assert_eq!(
@@ -186,9 +186,9 @@ async fn outcomes_of_a_call() {
     );
 }
 
-/// Silence would be a wait until the harness's patience ends.
+/// Without an answer, the harness would wait until its timeout.
 #[tokio::test]
-async fn a_handler_that_panics_is_answered_for() {
+async fn a_panicking_handler_is_answered_with_an_error() {
     let mut harness = Harness::opened().await;
     assert_eq!(
         harness.ask_operation("panic", json!({})).await,
@@ -198,7 +198,7 @@ async fn a_handler_that_panics_is_answered_for() {
 }
 
 #[tokio::test]
-async fn a_slow_call_holds_nobody_up() {
+async fn a_slow_call_does_not_block_others() {
     let mut harness = Harness::opened().await;
     harness.call(1, "wait", json!("slow")).await;
     harness.call(2, "echo", json!("fast")).await;
@@ -224,7 +224,7 @@ async fn sessions_share_nothing() {
 }
 
 #[tokio::test]
-async fn fakes_are_asked_and_their_answers_find_back() {
+async fn answers_of_fakes_reach_their_calls() {
     let mut harness = Harness::opened().await;
     harness.call(1, "secret", json!({"key": "A"})).await;
     let first = harness.line().await;
@@ -238,7 +238,7 @@ async fn fakes_are_asked_and_their_answers_find_back() {
         )
     );
     assert_ne!(first["id"], second["id"]);
-    // The later one is answered first, and an answer to nothing is passed over.
+    // The later one is answered first, and an answer with an unknown id is ignored.
     for (id, reply) in [
         (json!(999), json!({"value": "nobody"})),
         (second["id"].clone(), json!({"error": {"code": "ENOTFOUND"}})),
@@ -272,7 +272,10 @@ async fn a_harness_that_does_not_play_a_fake_breaks_the_call() {
         if expected.is_null() {
             let message = answer["error"]["message"].as_str().unwrap_or_default().to_owned();
             assert_eq!(answer["error"]["code"], json!(-32000));
-            assert!(message.starts_with("the answer of fake `secrets` is no reply: "), "{message}");
+            assert!(
+                message.starts_with("the answer of fake `secrets` is not a valid reply: "),
+                "{message}"
+            );
         } else {
             assert_eq!(answer, expected);
         }
@@ -300,13 +303,13 @@ async fn garbage_is_answered_and_survived() {
         let answer = harness.line().await;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32700)));
     }
-    // JSON, but no message.
+    // JSON, but not a message.
     harness.to.write_all(b"[]\n{\"jsonrpc\":\"1.0\"}\n").await.unwrap();
     for _ in 0..2 {
         let answer = harness.line().await;
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32600)));
     }
-    // A notification and blank lines ask for nothing.
+    // A notification and blank lines get no answer.
     harness.to.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n \n").await.unwrap();
     assert_eq!(harness.ask_operation("echo", json!(1)).await, value(0, json!(1)));
 }
@@ -365,9 +368,9 @@ async fn five_hundred_calls_in_flight() {
     assert!((1..=500).all(|id| answers[&id] == json!(id)));
 }
 
-/// What still waits for a fake when the harness goes must not wait for ever.
+/// A call that waits for a fake must not hang when the harness goes away.
 #[tokio::test]
-async fn a_call_that_waits_for_a_fake_learns_that_the_harness_went_away() {
+async fn a_call_that_waits_for_a_fake_fails_when_the_harness_goes_away() {
     let (tell, message) = tokio::sync::oneshot::channel();
     let tell = Arc::new(std::sync::Mutex::new(Some(tell)));
     let adapter = Adapter::new("made-up", "1", "rust", |_| Ok(())).on(
@@ -393,5 +396,5 @@ async fn a_call_that_waits_for_a_fake_learns_that_the_harness_went_away() {
     adapter.serve(input.as_bytes(), Vec::new()).await.unwrap();
     let outcomes = tokio::time::timeout(Duration::from_secs(60), message).await;
     let gone = Failure::broken("the harness went away");
-    assert_eq!(outcomes.expect("it is told").expect("it ran"), [Err(gone.clone()), Err(gone)]);
+    assert_eq!(outcomes.expect("it is sent").expect("it ran"), [Err(gone.clone()), Err(gone)]);
 }

@@ -1,4 +1,4 @@
-//! What is a message and what is not, and what is said about it.
+//! Parsing of messages, and the errors for invalid ones.
 
 use proofmark_protocol::message::{push_error, push_notification, push_request, push_result};
 use proofmark_protocol::{Id, Incoming, Reply, RpcError};
@@ -42,7 +42,7 @@ const NOT: &str = "is not a JSON-RPC 2.0 message:";
 const ENVELOPE: &str = "an envelope has an id (string or integer), a method with params, or a result or an error with code and message";
 const VERSION: &str = "`jsonrpc` must be \"2.0\"";
 const ID: &str = "`id` must be a string or an integer";
-const OBJECT: &str = "a message is one object on a line of its own; batches are not spoken";
+const OBJECT: &str = "a message is one object on a line of its own; batches are not supported";
 
 #[rstest]
 #[case::no_version(r#"{"id":1,"result":1}"#, VERSION)]
@@ -82,7 +82,7 @@ const OBJECT: &str = "a message is one object on a line of its own; batches are 
 #[case::doubled_id(r#"{"jsonrpc":"2.0","id":1,"id":2,"result":1}"#, ENVELOPE)]
 #[case::batch(r#"[{"jsonrpc":"2.0","id":1,"result":1}]"#, OBJECT)]
 #[case::empty_batch("[]", OBJECT)]
-// Read field by field it would pass for the answer 5 to request 1.
+// Read field by field, it would look like the answer 5 to request 1.
 #[case::fields_as_a_list(r#"["2.0",1,null,null,5,null]"#, OBJECT)]
 #[case::text(r#""hello""#, OBJECT)]
 #[case::number("42", OBJECT)]
@@ -118,7 +118,7 @@ fn not_json(#[case] line: &[u8], #[case] shown: &str, #[case] fault: &str) {
     assert_eq!(parse_error(line), format!("`{shown}` is not JSON: {fault}; {ADVICE}"));
 }
 
-/// Wherever the wrong byte stands, even in a field that nobody reads.
+/// Anywhere in the line, even in an ignored field.
 #[rstest]
 #[case::outside(b"\xff\xfe", 0)]
 #[case::in_the_result(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}", 34)]
@@ -126,7 +126,7 @@ fn not_json(#[case] line: &[u8], #[case] shown: &str, #[case] fault: &str) {
 #[case::a_surrogate(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xed\xa0\x80\"}", 34)]
 fn not_utf_8(#[case] line: &[u8], #[case] at: usize) {
     let message = parse_error(line);
-    assert!(message.contains(&format!("is not JSON: no UTF-8 at byte {at}; ")), "{message}");
+    assert!(message.contains(&format!("is not JSON: invalid UTF-8 at byte {at}; ")), "{message}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn too_deep() {
 }
 
 #[test]
-fn a_long_line_is_told_by_its_head() {
+fn a_long_line_is_quoted_by_its_head() {
     let message = parse_error("é".repeat(1000).as_bytes());
     assert_eq!(
         message,
@@ -156,7 +156,7 @@ fn a_long_line_is_told_by_its_head() {
 }
 
 proptest! {
-    /// What one side writes the other side reads.
+    /// Each side can read what the other writes.
     #[test]
     fn written_is_read(number in any::<i64>(), text in ".*", method in "[a-z.]{1,9}") {
         for id in [Id::Number(number), Id::Text(text.clone())] {

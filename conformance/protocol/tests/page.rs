@@ -1,4 +1,4 @@
-//! The protocol's page, played line by line against an adapter written with this crate.
+//! Plays the exchange of the protocol page against an adapter written with this crate.
 
 use proofmark_protocol::{Adapter, Context, Failure, Incoming, LineReader, MAX_LINE, PROTOCOL};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use tokio::io::AsyncWriteExt;
 
 const PAGE: &str = include_str!("../../guide/protocol.md");
 
-/// The adapter that the page shows: three operations of `sage.utils`, canned where the value does not matter.
+/// The adapter of the page: three operations of `sage.utils`, with canned values where they do not matter.
 fn adapter() -> Adapter<String> {
     Adapter::new("my-sage", "1.4.0", "rust", |open| Ok(open.clock.start.clone()))
         .claims("sage.utils")

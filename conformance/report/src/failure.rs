@@ -1,4 +1,4 @@
-//! A failure, told so that its reader needs nothing else.
+//! Writes a failure with everything that its reader needs.
 
 use std::io::{self, Write};
 
@@ -11,20 +11,20 @@ use serde_json::Value;
 use crate::style::{BAD, GOOD, QUIET, STRONG, styled};
 use crate::text::{cut, visible, visible_line};
 
-/// So many calls before the one that failed are shown.
+/// How many calls before the failed one are shown.
 const SHOWN_BEFORE: usize = 5;
 
-/// The label of a failure that no certification depends on.
+/// The label of a failure that does not affect certification.
 pub const DIFFERS: &str = "DIFFERS (does not decide)";
 
-/// How to run a case alone: what stands before and after the case's name.
+/// How to run a case alone: the parts of the command around the case's name.
 #[derive(Debug, Clone)]
 pub struct Rerun {
     /// `-- node my-adapter.mjs`, or `reference`.
     pub subject: String,
     /// Options that change the outcome, such as `--suite DIR`.
     pub options: String,
-    /// The folder of the suite, in which what laws find can be kept.
+    /// The folder of the suite, for saving inputs that laws find.
     pub keep_in: String,
 }
 
@@ -33,7 +33,7 @@ impl Rerun {
         self.selecting("--case", case)
     }
 
-    /// The command that keeps what breaks a law, for good.
+    /// The command that saves the input that breaks a law.
     pub(crate) fn keeping(&self, case: &str) -> String {
         let options = format!("{} --save-found {}", self.options, self.keep_in);
         Self { options: options.trim_start().to_owned(), ..self.clone() }.command(case)
@@ -46,7 +46,7 @@ impl Rerun {
     }
 }
 
-/// Quoted for a shell where need be. The names of cases need none; paths may.
+/// Quotes a word for a shell, if necessary. Case names never need it; paths may.
 pub fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {
@@ -56,7 +56,7 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Writes one failed case. `label` says how much it matters.
+/// Writes one failed case. `label` says how serious it is.
 pub(crate) fn write(
     out: &mut dyn Write,
     suite: &Suite,
@@ -121,7 +121,7 @@ pub(crate) fn write(
     writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
 }
 
-/// The promises that a case shows, and why it is there.
+/// Writes the promises that a case shows, and its `why`.
 pub fn write_promises(out: &mut dyn Write, suite: &Suite, case: &Case) -> io::Result<()> {
     for id in &case.shows {
         if let Some((_, requirement)) = suite.requirement(id) {
@@ -134,7 +134,7 @@ pub fn write_promises(out: &mut dyn Write, suite: &Suite, case: &Case) -> io::Re
     writeln!(out, "  {} {}", styled(QUIET, "why"), case.why)
 }
 
-/// Where a call went, if not to the process and the session that most go to.
+/// The process and session of a call, if they are not the main ones.
 pub fn place(process: &str, session: &str) -> String {
     let mut place = String::new();
     if process != MAIN_PROCESS {
@@ -146,7 +146,7 @@ pub fn place(process: &str, session: &str) -> String {
     place
 }
 
-/// The subject's last lines on stderr.
+/// Writes the subject's last lines on stderr.
 pub(crate) fn write_stderr(out: &mut dyn Write, failure: &Failure) -> io::Result<()> {
     for (index, line) in failure.stderr.iter().enumerate() {
         field(out, if index == 0 { "stderr" } else { "" }, line)?;
@@ -167,19 +167,19 @@ fn field(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {} {text}", styled(QUIET, format_args!("{label:<9}")))
 }
 
-/// JSON on one line, cut in the middle where it would fill the screen.
+/// JSON on one line, cut in the middle if it is long.
 fn one_line(value: &Value) -> String {
     cut(&value.to_string(), 300, 60).into_owned()
 }
 
-/// A failed case as a terminal shows it, without colours.
+/// A failed case as on a terminal, without colours.
 pub(crate) fn plain(suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> String {
     let mut text = Vec::new();
     let label = match suite.case(name).is_none_or(|case| suite.decides(case)) {
         true => "FAILED",
         false => DIFFERS,
     };
-    // Memory takes everything.
+    // Writing to memory cannot fail.
     let _full = write(&mut text, suite, label, name, failure, rerun);
     let text = String::from_utf8_lossy(&text);
     let text = anstream::adapter::strip_str(&text).to_string();
@@ -187,7 +187,7 @@ pub(crate) fn plain(suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun)
     visible(lines.trim_end()).into_owned()
 }
 
-/// Where to put the mark; nowhere when nothing is alike or one is not a value but words.
+/// The column of the mark; `None` if nothing is alike, as when one side is a description.
 fn first_differing_column(expected: &str, got: &str) -> Option<usize> {
     let alike = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
     (alike > 0).then_some(alike)
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_stands_under_the_first_difference() {
+    fn the_mark_is_under_the_first_difference() {
         assert_eq!(first_differing_column("\"abc\"", "\"abd\""), Some(3));
         assert_eq!(first_differing_column("1", "any string"), None);
     }

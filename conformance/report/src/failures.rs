@@ -1,4 +1,4 @@
-//! All failures of a run, what matters most last, and what is alike told once.
+//! Writes all failures of a run, the most important last, with similar ones grouped.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use crate::failure::{self, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};
 use crate::text::visible_line;
 
-/// The failures, by how they are told.
+/// The failures, grouped by how they are shown.
 #[derive(Default)]
 struct Sorted<'a> {
-    /// Cases that show nothing that decides, by the requirement that they show.
+    /// Cases that show no deciding requirement, by the requirement that they show.
     differing: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
-    /// Operations that are not there yet, and the cases that need them.
+    /// Operations that are not implemented, and the cases that need them.
     missing: BTreeMap<&'a str, Vec<&'a str>>,
-    /// Faults before any call was made: the same for case after case.
+    /// Faults before any call, which are the same for every case.
     alike: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
     /// All others.
     broken: Vec<(&'a str, &'a Failure)>,
@@ -26,7 +26,7 @@ struct Sorted<'a> {
 impl<'a> Sorted<'a> {
     fn of(suite: &'a Suite, results: impl Iterator<Item = &'a CaseResult>) -> Self {
         let mut sorted = Self::default();
-        // What its owner knows needs no telling.
+        // Known failures need no report.
         for result in results.filter(|result| result.known.is_none()) {
             let Verdict::Failed { failure } = &result.verdict else { continue };
             let (name, failure) = (result.case.as_str(), &**failure);
@@ -49,7 +49,7 @@ impl<'a> Sorted<'a> {
     }
 }
 
-/// Writes every failure; of a run that its first failure stopped, that one, and how many more there were.
+/// Writes every failure. If the first failure stopped the run, writes only that one and the number of others.
 pub fn write(
     out: &mut dyn Write,
     suite: &Suite,
@@ -64,7 +64,7 @@ pub fn write(
     write_all(out, Sorted::of(suite, shown.into_iter()), suite, rerun)?;
     match others.into_iter().filter(|result| result.failed_unexpectedly()).count() {
         0 => Ok(()),
-        more => writeln!(out, "and {more} more failed that were under way\n"),
+        more => writeln!(out, "and {more} more cases in flight failed\n"),
     }
 }
 
@@ -92,7 +92,12 @@ fn write_all(
             continue;
         }
         let (name, failure) = cases[0];
-        writeln!(out, "{} {} cases alike, such as {name}", styled(BAD, "FAILED"), cases.len())?;
+        writeln!(
+            out,
+            "{} {} cases in the same way, such as {name}",
+            styled(BAD, "FAILED"),
+            cases.len()
+        )?;
         writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(message))?;
         write_stderr(out, failure)?;
         writeln!(out, "  run one alone: {}\n", styled(STRONG, rerun.command(name)))?;
@@ -103,7 +108,7 @@ fn write_all(
     Ok(())
 }
 
-/// The names of cases that fail as the one above them does.
+/// Counts the cases that fail like the one above.
 fn more(out: &mut dyn Write, cases: &[(&str, &Failure)], command: &str) -> io::Result<()> {
     if cases.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What GitHub Actions reads: annotations, and output in which nobody else can give it commands.
+//! Output for GitHub Actions: annotations, and text that cannot inject workflow commands.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use crate::junit::message;
 use crate::report::Report;
 use crate::text::visible_line;
 
-/// GitHub shows so many of each kind in a step, and drops the rest without a word.
+/// GitHub shows this many annotations of each kind per step, and silently drops the rest.
 const MOST: usize = 10;
 
 struct Annotation {
@@ -17,8 +17,8 @@ struct Annotation {
     message: String,
 }
 
-/// Writes an annotation for each fault and each broken requirement: `::error title=…::…`. What does
-/// not decide is a notice. `is_file` says whether a path leads to a file from the working directory.
+/// Writes an annotation for each fault and each broken requirement: `::error title=…::…`. Failures that do not decide
+/// are notices. `is_file` tells whether a path, relative to the working directory, is a file.
 pub fn annotate(
     out: &mut dyn Write,
     report: &Report<'_>,
@@ -43,13 +43,13 @@ pub fn annotate(
     write_capped(out, "notice", &notices)
 }
 
-/// Writes an annotation for what kept a command from finding anything out.
+/// Writes an annotation for an error that kept a command from producing a result.
 pub fn annotate_fault(out: &mut dyn Write, message: &str) -> io::Result<()> {
     let lines: Vec<String> = message.lines().map(|line| visible_line(line).into_owned()).collect();
-    writeln!(out, "::error title=proofmark could not tell::{}", data(&lines.join("\n")))
+    writeln!(out, "::error title=proofmark has no verdict::{}", data(&lines.join("\n")))
 }
 
-/// One for each requirement that failing cases show first, with the first of them.
+/// One annotation for each requirement, with the first failing case that shows it.
 fn of_failures<'a>(
     report: &'a Report<'_>,
     counting: bool,
@@ -77,7 +77,7 @@ fn of_failures<'a>(
     })
 }
 
-/// File and line of `fixtures/…:12`, if the reader has that file.
+/// The file and line of `fixtures/…:12`, if the reader has that file.
 fn place(
     report: &Report<'_>,
     at: &str,
@@ -115,8 +115,7 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Text in which the runner finds no command, whoever wrote it: it looks for `::` at the beginning of
-/// a line, after white space, and for `##[` anywhere.
+/// Makes text safe: the runner looks for `::` at the start of a line, after white space, and for `##[` anywhere.
 pub fn without_commands(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.split_inclusive(['\n', '\r']) {
@@ -138,13 +137,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_something_is_escaped() {
+    fn special_characters_are_escaped() {
         assert_eq!(data("50%\r\n::x, y"), "50%25%0D%0A::x, y");
         assert_eq!(property("a:b,c%"), "a%3Ab%2Cc%25");
     }
 
     #[test]
-    fn nobody_else_gives_commands() {
+    fn text_cannot_inject_commands() {
         assert_eq!(
             without_commands("::a::\n  ::stop-commands::x\r::b\nx ::c ##[error]\n"),
             ": :a::\n  : :stop-commands::x\r: :b\nx ::c ## [error]\n"

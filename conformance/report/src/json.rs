@@ -1,4 +1,4 @@
-//! The report for programs. Verdicts first; what differs between two runs of the same is in `timing`.
+//! The report for programs. Everything that may differ between equal runs is in `timing`.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::report::Report;
 
-/// The shape of [`report`], for whoever reads it.
+/// The JSON schema of [`report`].
 pub const SCHEMA: &str = include_str!("../schemas/report.schema.json");
 
 /// Writes [`report`] with line breaks.
@@ -48,7 +48,7 @@ pub fn report(
     })
 }
 
-/// The cases, and apart from them what the subject printed meanwhile: that may be another thing each time.
+/// The cases, and separately their stderr, which may vary between runs.
 fn cases(outcome: &RunOutcome) -> (Vec<Value>, Map<String, Value>) {
     let mut stderr = Map::new();
     let cases = outcome.results.iter().map(|result| {

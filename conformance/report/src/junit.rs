@@ -1,8 +1,8 @@
 //! JUnit XML: a suite for each contract, a test case for each case.
 //!
-//! Without times: the same run gives the same bytes. Legal XML whatever a subject says, since all of
-//! it goes through [`visible`]. Nothing but what `junit-10.xsd` of Jenkins' xUnit plugin allows, which
-//! has no properties of a test case: the requirements of each are properties of its suite.
+//! It has no times, so the same run gives the same bytes. It is legal XML whatever a subject says, since all text
+//! goes through [`visible`]. It uses only what `junit-10.xsd` of Jenkins' xUnit plugin allows. That has no properties
+//! for a test case, so the requirements of each case are properties of its suite.
 
 use std::io;
 
@@ -40,7 +40,7 @@ pub fn write(out: &mut dyn io::Write, report: &Report<'_>) -> io::Result<()> {
         whole.add_test_suite(suite);
     }
     let text = whole.to_string().map_err(io::Error::other)?;
-    // The first element is the only one for which the schema has no such attribute.
+    // The schema allows this attribute everywhere except on the first element.
     let text = text.replacen(&format!(" skipped=\"{}\"", whole.skipped), "", 1);
     out.write_all(text.as_bytes())
 }
@@ -49,7 +49,7 @@ fn xml(text: &str) -> XmlString {
     XmlString::new(visible(text))
 }
 
-/// What the verdicts are about.
+/// The properties that identify subject and suite.
 fn about(report: &Report<'_>) -> Vec<Property> {
     let mut about = vec![
         Property::new("proofmark.version", env!("CARGO_PKG_VERSION")),
@@ -87,7 +87,7 @@ fn case(report: &Report<'_>, contract: &str, result: &CaseResult) -> TestCase {
     case
 }
 
-/// A failure that the exit code does not count is no failure here either: gates must agree.
+/// A failure that the exit code does not count is not a failure here either: gates must agree.
 fn failed(report: &Report<'_>, name: &str, failure: &Failure) -> TestCaseStatus {
     let mut status = match report.counts(name) {
         true => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -100,7 +100,7 @@ fn failed(report: &Report<'_>, name: &str, failure: &Failure) -> TestCaseStatus 
     status
 }
 
-/// The promise, and the first thing that is not as it says.
+/// The promise, and the first difference from it.
 pub(crate) fn message(report: &Report<'_>, name: &str, failure: &Failure) -> String {
     let promise = report.shown_by(name).next();
     let promise = promise.map(|one| format!("{} {} ", one.id, one.sentence)).unwrap_or_default();
@@ -116,7 +116,7 @@ pub(crate) fn message(report: &Report<'_>, name: &str, failure: &Failure) -> Str
     format!("{promise}{}", cut(&found, 600, 200))
 }
 
-/// What no case is to blame for.
+/// Errors that no case is to blame for.
 fn of_the_run(report: &Report<'_>) -> Vec<TestCase> {
     let error = |name: &str, message: &str| {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
@@ -129,7 +129,10 @@ fn of_the_run(report: &Report<'_>) -> Vec<TestCase> {
     let mut cases: Vec<TestCase> =
         faults.map(|fault| error(fault.code(), &fault.to_string())).collect();
     if report.outcome.interrupted {
-        cases.push(error("interrupted", "the run was interrupted; what is missing was not tried"));
+        cases.push(error(
+            "interrupted",
+            "the run was interrupted; the missing cases were not tried",
+        ));
     }
     if let Some(reason) = report.silent_reason() {
         cases.push(error("does-not-hold", &reason));

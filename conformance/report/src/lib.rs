@@ -1,7 +1,7 @@
-//! What a run looks like to a person and to a program.
+//! Reports of a run, for people and for programs.
 //!
-//! Every report reads the same [`Report`]; none of them decides anything. What a subject said goes
-//! through [`text::visible`] first: it may hold anything.
+//! Every report reads the same [`Report`]; none of them decides anything. All text from a subject goes through
+//! [`text::visible`] first, since it may contain anything.
 
 pub mod failure;
 pub mod failures;

@@ -1,4 +1,4 @@
-//! A summary in Markdown, as GitHub renders it: contracts, broken promises, the first failures.
+//! A summary in GitHub's Markdown: contracts, broken promises, the first failures.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use crate::failure::{self, levelled};
 use crate::report::{Aim, Report, Standing};
 use crate::text::{counted, cut, visible, visible_line};
 
-/// GitHub takes so much from one step; a page cut in the middle of a tag would be no page.
+/// GitHub's size limit for one step; a page cut inside a tag would not render.
 const MOST_BYTES: usize = 1024 * 1024;
-/// So much of it is left for the words after the failures.
+/// Reserved for the text after the failures.
 const RESERVE: usize = 1024;
-/// So many failures are told whole.
+/// How many failures are shown in full.
 const MOST_FAILURES: usize = 20;
 const MOST_BROKEN: usize = 200;
 
@@ -26,8 +26,7 @@ pub fn summary(report: &Report<'_>) -> String {
     page
 }
 
-/// Text as it is: nothing in it is Markdown or HTML, since every mark is written as a reference, which
-/// is never read as syntax.
+/// Escapes text: every punctuation mark becomes a character reference, which is never read as Markdown or HTML.
 fn words(text: &str) -> String {
     let mut safe = String::new();
     for letter in visible_line(text).chars() {
@@ -40,7 +39,7 @@ fn words(text: &str) -> String {
     safe
 }
 
-/// The same for names: inside `<code>` none becomes a link.
+/// The same for names: inside `<code>`, none becomes a link.
 fn code(text: &str) -> String {
     format!("<code>{}</code>", words(text))
 }
@@ -61,7 +60,7 @@ fn head(page: &mut String, report: &Report<'_>) {
             let version = cut(&subject.version, 200, 20);
             format!("{} {}: ", code(&name), code(&version))
         }
-        None => "The subject never introduced itself: ".to_owned(),
+        None => "The subject never answered `hello`: ".to_owned(),
     };
     let _ = writeln!(
         page,
@@ -142,7 +141,7 @@ fn broken(page: &mut String, report: &Report<'_>) {
 }
 
 fn failures(page: &mut String, report: &Report<'_>) {
-    // What counts comes first.
+    // Failures that count come first.
     let (counting, other): (Vec<_>, Vec<_>) =
         report.failures().partition(|(name, _)| report.counts(name));
     let all: Vec<_> = counting.into_iter().chain(other).collect();
@@ -170,7 +169,7 @@ fn failures(page: &mut String, report: &Report<'_>) {
     }
 }
 
-/// Inside `<pre>` nothing is Markdown; what could end it is written out.
+/// Inside `<pre>`, Markdown is off; escape whatever could end it.
 fn in_pre(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

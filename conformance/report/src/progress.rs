@@ -1,14 +1,13 @@
-//! Progress while a run goes on: a bar on a terminal, a line now and then in a log. On stderr.
+//! Progress on stderr during a run: a bar on a terminal, otherwise an occasional line.
 //!
-//! A log may be a terminal too, to the program: where `CI` is set nobody looks at a bar, and who sets
-//! `NO_COLOR` wants plain text.
+//! A CI log may look like a terminal. If `CI` is set, nobody watches a bar, and `NO_COLOR` asks for plain text.
 
 use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proofmark_judge::verdict::{CaseResult, Verdict};
 
-/// Whether a CI keeps the output as a log, even where it offers a terminal.
+/// Whether this runs in CI, where output is a log even if it looks like a terminal.
 pub fn in_ci() -> bool {
     means_ci(std::env::var("CI").ok().as_deref())
 }
@@ -17,7 +16,7 @@ fn means_ci(value: Option<&str>) -> bool {
     value.is_some_and(|value| !["", "0", "false"].contains(&value))
 }
 
-/// Whether somebody watches: on a terminal that can move its cursor, and nothing says otherwise.
+/// Whether to show a bar: on a capable terminal, unless a variable says otherwise.
 fn wants_bar(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name| variable(name).is_some_and(|value| !value.is_empty());
     let ci = means_ci(variable("CI").as_deref());
@@ -60,11 +59,11 @@ impl Progress {
         }
     }
 
-    /// A line at every tenth of the way.
+    /// Prints a line at every tenth.
     fn tell(&mut self) {
         let tenth = |done: usize| done * 10 / self.total.max(1);
         if self.bar.is_none() && (self.done == 0 || tenth(self.done) != tenth(self.done - 1)) {
-            // Nobody may be listening; progress is never worth failing for.
+            // Stderr may be closed; progress must not fail the run.
             let _deaf = writeln!(
                 std::io::stderr(),
                 "{} of {} cases, {} failed",
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_for_somebody_who_watches() {
+    fn a_bar_needs_an_interactive_terminal() {
         let bar = |is_terminal, set: &[(&str, &str)]| {
             let usual = [("TERM", "xterm")];
             let variables = || set.iter().chain(&usual);

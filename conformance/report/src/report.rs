@@ -1,4 +1,4 @@
-//! What every report reads: a run, judged.
+//! The common input of every report: a judged run.
 
 use std::time::Duration;
 
@@ -9,48 +9,48 @@ use proofmark_judge::verdict::{CaseResult, ContractResult, Failure, RunOutcome, 
 use crate::failure::Rerun;
 use crate::text::counted;
 
-/// What the run was for, and so which failures count.
+/// The purpose of the run, which decides which failures count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
-    /// Every selected case passes.
+    /// Every selected case must pass.
     Run,
-    /// Every claimed contract is certified: what shows nothing that decides cannot fail it.
+    /// Every claimed contract must be certified; only deciding cases can fail it.
     Certify,
 }
 
-/// A run on its way to its readers.
+/// A judged run with everything that reports need.
 #[derive(Debug)]
 pub struct Report<'a> {
     pub suite: &'a Suite,
-    /// The folder of the suite as the user named it; none for the one inside this program.
+    /// The folder of the suite as the user named it; `None` for the embedded one.
     pub folder: Option<&'a str>,
     pub outcome: &'a RunOutcome,
     pub contracts: &'a [ContractResult<'a>],
     pub aim: Aim,
-    /// What the exit code says.
+    /// Whether the exit code is 0.
     pub holds: bool,
     pub elapsed: Duration,
     pub rerun: &'a Rerun,
 }
 
-/// How a contract came out.
+/// The result of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Certified,
     NotCertified,
     NotClaimed,
-    /// Only some of its cases were selected, and none of them failed: nobody can tell.
+    /// Only some of its cases were selected and all of them passed, so there is no verdict.
     NotJudged,
 }
 
-/// How many cases came to what.
+/// The number of cases by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     pub passed: usize,
     pub failed: usize,
-    /// Of the failed ones, those that show nothing that decides.
+    /// Of the failed ones, those that show no deciding requirement.
     pub differing: usize,
-    /// Those that failed and were known to, which are not among the failed.
+    /// Known failures, which are not counted as failed.
     pub known: usize,
     pub idle: usize,
 }
@@ -65,7 +65,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether cases of this contract were left out on purpose, and none of the others failed.
+    /// Whether only some cases of this contract were selected, and all of them passed.
     fn is_passing_part(&self, contract: &str) -> bool {
         let all = self.suite.cases.iter().filter(|case| case.contract == contract).count();
         let Totals { passed, failed, known, idle, .. } = self.totals(Some(contract));
@@ -73,13 +73,13 @@ impl<'a> Report<'a> {
         self.aim == Aim::Run && quiet && passed > 0 && failed + known + idle == 0 && passed < all
     }
 
-    /// Whether a failure of this case counts against what the run was for.
+    /// Whether a failure of this case counts for the aim of the run.
     pub fn counts(&self, case: &str) -> bool {
         let all = self.aim == Aim::Run || self.outcome.listed;
         all || self.suite.case(case).is_none_or(|case| self.suite.decides(case))
     }
 
-    /// The failures that nobody knew of.
+    /// The failures that are not known failures.
     pub fn failures(&self) -> impl Iterator<Item = (&'a str, &'a Failure)> {
         let results: &'a [CaseResult] = &self.outcome.results;
         let surprising = results.iter().filter(|result| result.known.is_none());
@@ -96,7 +96,7 @@ impl<'a> Report<'a> {
         ids.iter().filter_map(|id| suite.requirement(id).map(|(_, requirement)| requirement))
     }
 
-    /// Counted over the cases of one contract, or of all.
+    /// Totals over the cases of one contract, or of all.
     pub fn totals(&self, contract: Option<&str>) -> Totals {
         let mut totals = Totals::default();
         for result in &self.outcome.results {
@@ -118,8 +118,7 @@ impl<'a> Report<'a> {
         totals
     }
 
-    /// Why it does not hold, if no case and no fault says so already: a report in which nothing is
-    /// red must not come out of a run that ends with 1.
+    /// Why it does not hold, if no failure and no fault shows it: a run that exits with 1 must not give a green report.
     pub fn silent_reason(&self) -> Option<String> {
         let message = self.failures().any(|(case, _)| self.counts(case))
             || !self.outcome.faults.is_empty()

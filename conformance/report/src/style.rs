@@ -1,4 +1,4 @@
-//! The few styles in use. Output is readable without any of them.
+//! The styles in use. Output is readable without them.
 
 use anstyle::{AnsiColor, Style};
 
@@ -7,7 +7,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 pub const QUIET: Style = AnsiColor::BrightBlack.on_default();
 pub const STRONG: Style = Style::new().bold();
 
-/// `text` in a style; whoever writes to a pipe strips it again.
+/// `text` in a style; the writer strips it if the output is a pipe.
 pub fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }

@@ -1,4 +1,4 @@
-//! One line per contract and per requirement, and the end of the story.
+//! One line per contract and per requirement, and the final verdict.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -46,13 +46,13 @@ fn standing(outcome: &RunOutcome, contract: &ContractResult<'_>) -> (Style, &'st
         (_, true) => (GOOD, "certified"),
         (true, false) => (BAD, "not certified"),
         (false, false) if outcome.subject.is_none() => {
-            (BAD, "not certified: the subject never introduced itself")
+            (BAD, "not certified: the subject never answered `hello`")
         }
         (false, false) => (QUIET, "not claimed"),
     }
 }
 
-/// The last word: which contracts are certified, and which are not.
+/// Writes the final verdict: which contracts are certified and which are not.
 pub fn write_verdict(
     out: &mut dyn Write,
     suite: &Suite,
@@ -91,7 +91,7 @@ pub fn write_verdict(
     Ok(())
 }
 
-/// The broken promises that decide, once more: the end of a log is what people see.
+/// Repeats the broken promises that decide: people read the end of a log.
 fn write_broken(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
     const MOST: usize = 20;
     let all = contracts.iter().flat_map(|contract| &contract.requirements);
@@ -143,7 +143,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Faults that no case is to blame for, and what else a reader should know.
+/// Writes faults that no case is to blame for, and other notes.
 pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) -> io::Result<()> {
     for fault in &outcome.faults {
         let message = fault.to_string();
@@ -167,7 +167,7 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
         let LawOptions { seed, cases, .. } = outcome.laws;
         writeln!(
             out,
-            "note: laws were tried with {cases} inputs of seed {seed}; {} of seed {} are usual",
+            "note: laws were tried with {cases} inputs and seed {seed}; the default is {} and seed {}",
             usual.cases, usual.seed
         )?;
     }
@@ -175,13 +175,13 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
         let late = outcome.late;
         writeln!(
             out,
-            "note: {late} case(s) were too slow together and in time alone; a longer --timeout or a smaller --window saves the second run"
+            "note: {late} case(s) timed out in parallel but not alone; a longer --timeout or a smaller --window avoids the second run"
         )?;
     }
     Ok(())
 }
 
-/// How many cases came to what, and how long it took.
+/// Writes the number of cases by result, and the time.
 pub fn write_totals(
     out: &mut dyn Write,
     suite: &Suite,

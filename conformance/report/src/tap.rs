@@ -1,4 +1,4 @@
-//! TAP 14: a line for each case, and what went wrong under those that failed.
+//! TAP 14: a line for each case, with details below failed ones.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
                 writeln!(out, "ok {number} - {name} # SKIP {}", escaped(&reason.to_string()))?;
             }
             Verdict::Failed { failure } => {
-                // What the exit code does not count is no failure here either.
+                // A failure that the exit code does not count is not a failure here either.
                 let note = match &result.known {
                     Some(reason) => format!(" # TODO known failure: {}", escaped(reason)),
                     None if report.counts(&result.case) => String::new(),
@@ -44,9 +44,9 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
         .map(|fault| format!("{}: {}", fault.code(), visible_line(&fault.to_string())))
         .collect();
     if report.outcome.stopped.is_some() {
-        bail.push("stopped at the first failure; what is missing was not tried".to_owned());
+        bail.push("stopped at the first failure; the missing cases were not tried".to_owned());
     } else if report.outcome.interrupted {
-        bail.push("interrupted; what is missing was not tried".to_owned());
+        bail.push("interrupted; the missing cases were not tried".to_owned());
     }
     if !bail.is_empty() {
         writeln!(out, "Bail out! {}", bail.join("; "))?;
@@ -54,12 +54,12 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// One line in which `#` begins no directive.
+/// Escapes a line, so that `#` does not begin a directive.
 fn escaped(text: &str) -> String {
     visible_line(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// The YAML block. Strings are quoted as JSON quotes them, which YAML reads the same way.
+/// Writes the YAML block. Strings are JSON strings, which YAML reads the same way.
 fn diagnose(
     out: &mut dyn Write,
     report: &Report<'_>,

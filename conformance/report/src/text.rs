@@ -1,9 +1,9 @@
-//! Text from strangers, made fit to be shown.
+//! Makes untrusted text safe to show.
 
 use std::borrow::Cow;
 
-/// The same text with what cannot be seen, or would change how its neighbours look, written as JSON
-/// writes it: `\u001b`, `\u202e`. Lines and tabs stay. In a JSON string the meaning is the same.
+/// Escapes invisible characters, and those that change how neighbouring text looks, as JSON does: `\u001b`, `\u202e`.
+/// Keeps newlines and tabs. In a JSON string the meaning stays the same.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -22,7 +22,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Also without line ends and tabs: for places that have one line.
+/// The same, on one line: escapes newlines and tabs, too.
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     match visible(text) {
         shown if shown.contains(['\n', '\t']) => {
@@ -32,8 +32,8 @@ pub fn visible_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Controls, marks of direction, what has no width, and what is no character at all. Legal XML has
-/// none of the first and the last.
+/// Control characters, direction marks, zero-width characters and noncharacters. Legal XML allows neither the first
+/// nor the last.
 fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
@@ -49,9 +49,9 @@ fn is_hidden(letter: char) -> bool {
     }
 }
 
-/// At most so many characters, and how many were left out of the middle.
+/// At most `head` and `tail` characters, with the number omitted from the middle.
 pub fn cut(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
-    // Bytes are no fewer than characters, and are counted at once.
+    // Quick check: a text has at least as many bytes as characters.
     if text.len() <= head + tail {
         return Cow::Borrowed(text);
     }
@@ -64,7 +64,7 @@ pub fn cut(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{first} … {} characters … {last}", count - head - tail))
 }
 
-/// One sentence that counts: `1 case`, `2 cases`.
+/// A count with its noun: `1 case`, `2 cases`.
 pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -74,20 +74,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hides() {
+    fn hidden_characters_are_escaped() {
         let hostile = "a\u{1b}[31m\u{202e}b\u{feff}\u{fffe}\u{e0041}\u{9b}\0";
         assert_eq!(visible(hostile), r"a\u001b[31m\u202eb\ufeff\ufffe\udb40\udc41\u009b\u0000");
         assert_eq!(visible_line("a\r\nb\t"), r"a\u000d\nb\t");
     }
 
     #[test]
-    fn what_can_be_seen_stays() {
+    fn visible_text_is_unchanged() {
         for text in ["plain", "Größe 漢字 🙂", "two\nlines\tand a tab"] {
             assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
         }
     }
 
-    /// Reading the shown form as JSON gives the value back.
+    /// Parsing the shown form as JSON gives the value back.
     #[test]
     fn a_json_value_keeps_its_meaning() {
         let value = serde_json::json!({"k\u{202e}": "a\u{7f}\u{10ffff}\u{200d}"});

@@ -1,4 +1,4 @@
-//! What the formats for machines look like to those who read them, whatever a subject says.
+//! The machine-readable formats, as their readers see them, even with hostile subjects.
 
 mod made_up;
 
@@ -30,14 +30,14 @@ fn flawless() -> RunOutcome {
     outcome
 }
 
-/// Its only failure is of a case that shows an interpretation.
+/// The only failure is a case that shows an interpretation.
 fn differing() -> RunOutcome {
     let (failure, mut outcome) = (outcome().results[0].verdict.clone(), flawless());
     outcome.results[1].verdict = failure;
     outcome
 }
 
-/// Nothing failed, but something did not run.
+/// Nothing failed, but one case did not run.
 fn idle() -> RunOutcome {
     let mut outcome = flawless();
     outcome.results[0].verdict =
@@ -87,7 +87,7 @@ fn junit_says_what_the_terminal_says() {
     assert!(!text.contains("time="), "no two runs take the same time");
 }
 
-/// What the strictest reader of JUnit allows in each element: attributes, then elements.
+/// The attributes and elements that the strictest JUnit reader allows.
 #[test]
 fn junit_has_nothing_that_a_strict_reader_refuses() {
     let text = written(&hostile(), Aim::Certify, junit::write);
@@ -119,7 +119,7 @@ fn junit_has_nothing_that_a_strict_reader_refuses() {
     }
 }
 
-/// Gates read these; none may be green where the exit code is not 0, nor red where it is.
+/// Gates read these: none may be green unless the exit code is 0, or red if it is.
 #[rstest]
 #[case::all_good(flawless(), Aim::Run, 0)]
 #[case::not_decisive(differing(), Aim::Certify, 0)]
@@ -215,7 +215,7 @@ fn tap_has_a_plan_a_line_for_each_case_and_yaml() {
 }
 
 #[test]
-fn tap_cannot_be_led_astray() {
+fn a_subject_cannot_forge_tap() {
     let tap = written(&hostile(), Aim::Run, tap::write);
     let known = |line: &str| {
         ["TAP version", "1..", "ok ", "not ok ", "  ", "Bail out! garbage"]
@@ -250,7 +250,7 @@ fn an_annotation_names_the_file_only_if_it_is_there() {
 }
 
 #[test]
-fn annotations_are_commands_of_ours_alone() {
+fn a_subject_cannot_forge_annotations() {
     let shown = reported(&hostile(), Aim::Run, |report| {
         let mut out = Vec::new();
         github::annotate(&mut out, report, |_| true).expect("memory");
@@ -260,7 +260,7 @@ fn annotations_are_commands_of_ours_alone() {
     assert!(shown.lines().all(|line| line.starts_with("::error ")), "{shown}");
 }
 
-/// GitHub drops what is more than ten without a word.
+/// GitHub silently drops more than ten.
 #[test]
 fn annotations_are_capped_and_the_rest_is_counted() {
     let mut many = outcome();
@@ -277,7 +277,7 @@ fn annotations_are_capped_and_the_rest_is_counted() {
     );
 }
 
-/// Markdown as a reader sees it: our own elements, and nothing of the subject's.
+/// The Markdown has only our own elements, and none from the subject.
 #[test]
 fn the_summary_is_made_of_our_own_elements() {
     let page = reported(&hostile(), Aim::Certify, markdown::summary);
@@ -311,7 +311,7 @@ fn the_summary_is_made_of_our_own_elements() {
         names,
         ["/code", "/details", "/pre", "/summary", "code", "details", "pre", "summary"]
     );
-    // Three contracts' rows would be a hole in the table.
+    // One row for each contract and broken promise; an injected line would add one.
     let rows = page.lines().filter(|line| line.starts_with("| <code>")).count();
     assert_eq!(rows, 2 + 1, "{page}");
     let commands = |line: &str| line.trim_start().starts_with("::");
@@ -333,7 +333,7 @@ fn a_summary_is_never_larger_than_github_takes() {
 }
 
 #[test]
-fn the_page_holds_nothing_of_a_subject_that_is_not_text() {
+fn the_page_shows_a_subjects_output_only_as_text() {
     let page = reported(&hostile(), Aim::Certify, html::page);
     assert_eq!(page.matches("<script>").count(), 1);
     assert_eq!(page.matches("</script>").count(), 1);
@@ -344,7 +344,7 @@ fn the_page_holds_nothing_of_a_subject_that_is_not_text() {
 }
 
 #[test]
-fn the_page_tells_everything() {
+fn the_page_has_all_details() {
     let page = reported(&outcome(), Aim::Certify, html::page);
     for part in [
         "made-up 1.2.3: not certified",
@@ -373,7 +373,7 @@ fn the_page_tells_everything() {
 
 /// A subject may fail everything at length; a browser must still open the page.
 #[test]
-fn what_one_failure_adds_is_bounded() {
+fn one_failure_adds_a_bounded_size() {
     let size = |length: usize| {
         let mut outcome = outcome();
         if let Verdict::Failed { failure } = &mut outcome.results[0].verdict {
@@ -392,7 +392,7 @@ fn what_one_failure_adds_is_bounded() {
     assert!(more < 100_000, "{more}");
 }
 
-/// Letters are read by everybody: at least 4.5 to 1 against what is behind them.
+/// Text has a contrast of at least 4.5 to 1.
 #[test]
 fn colours_have_contrast_in_light_in_dark_and_on_paper() {
     let style = include_str!("../src/html/page.css");
@@ -440,9 +440,9 @@ fn colours_have_contrast_in_light_in_dark_and_on_paper() {
     }
 }
 
-/// Who runs one shard of several, or a few cases, has not been refused anything.
+/// Running one shard, or a few cases, is not a refusal.
 #[test]
-fn a_part_that_passes_is_not_called_a_refusal() {
+fn a_passing_part_is_not_a_refusal() {
     let mut outcome = flawless();
     outcome.results.truncate(1);
     let shown = |aim| {

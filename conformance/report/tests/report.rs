@@ -1,4 +1,4 @@
-//! What people and programs are shown, on a made-up run.
+//! The reports of a made-up run, for people and for programs.
 
 mod made_up;
 
@@ -12,7 +12,7 @@ use proofmark_report::failure::Rerun;
 use proofmark_report::{failures, json, summary};
 use serde_json::{Value, json};
 
-/// What stands there without colour; lines end where they end.
+/// The output without colours and trailing spaces.
 fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     write(&mut out).expect("writing into memory");
@@ -26,7 +26,7 @@ fn plain(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
 }
 
 #[test]
-fn a_failure_needs_nothing_else() {
+fn a_failure_has_all_details() {
     let suite = suite();
     let shown = plain(|out| failures::write(out, &suite, &outcome(), &rerun()));
     let shown = shown.replace(&"x".repeat(291), "<291 x>").replace(&"x".repeat(58), "<58 x>");
@@ -53,7 +53,7 @@ fn a_failure_needs_nothing_else() {
     "#);
 }
 
-/// What is not known is not shown, and what did not happen is said.
+/// Unknown details are omitted.
 #[test]
 fn a_failure_without_a_call() {
     let failure =
@@ -160,9 +160,9 @@ fn report_of_run(verdicts: &[(&str, Verdict)], stopped: Option<&str>) -> String 
     plain(|out| failures::write(out, &suite(), &outcome, &rerun))
 }
 
-/// The others were under way by chance.
+/// The others only happened to be in flight.
 #[test]
-fn the_failure_that_stopped_a_run_is_told_alone() {
+fn only_the_failure_that_stopped_a_run_is_shown() {
     let failed = || Verdict::Failed {
         failure: Box::new(Failure {
             words: Some("When somebody greets".to_owned()),
@@ -177,12 +177,12 @@ fn the_failure_that_stopped_a_run_is_told_alone() {
     let shown = report_of_run(&verdicts, Some("demo/greet/holds"));
     assert_eq!(shown.matches("FAILED ").count(), 1, "{shown}");
     assert!(shown.starts_with("FAILED demo/greet/holds"), "{shown}");
-    assert!(shown.contains("and 2 more failed that were under way"), "{shown}");
+    assert!(shown.contains("and 2 more cases in flight failed"), "{shown}");
 }
 
-/// What does not decide must not look like a defeat.
+/// A failure that does not decide must not look like a defeat.
 #[test]
-fn an_interpretation_differs_and_says_why_it_was_chosen() {
+fn a_differing_interpretation_is_shown_with_its_reason() {
     let shown = report_of(&[(
         "demo/greet/guess",
         failing("difference", "not as expected", Some("demo.greet")),
@@ -201,21 +201,21 @@ fn an_interpretation_differs_and_says_why_it_was_chosen() {
     "#);
 }
 
-/// A subject that never got as far as a call has one thing wrong with it, not one for each case.
+/// A subject that fails before any call has one problem, not one for each case.
 #[test]
-fn what_is_alike_is_told_once() {
+fn similar_failures_are_shown_once() {
     let never =
         || failing("exited", "the subject ended with code 0 before it answered `hello`", None);
     let shown = report_of(&[("demo/greet/breaks", never()), ("demo/greet/holds", never())]);
     insta::assert_snapshot!(shown, @r#"
-    FAILED 2 cases alike, such as demo/greet/breaks
+    FAILED 2 cases in the same way, such as demo/greet/breaks
       exited the subject ended with code 0 before it answered `hello`
       run one alone: proofmark run --case demo/greet/breaks reference
     "#);
 }
 
 #[test]
-fn a_missing_operation_is_told_once() {
+fn a_missing_operation_is_shown_once() {
     let missing = || failing("not-implemented", "no such operation", Some("demo.greet"));
     let shown = report_of(&[("demo/greet/breaks", missing()), ("demo/greet/holds", missing())]);
     assert_eq!(
@@ -225,7 +225,7 @@ fn a_missing_operation_is_told_once() {
 }
 
 #[test]
-fn the_last_word_names_what_is_certified() {
+fn the_final_verdict_names_the_certified_contracts() {
     let suite = suite();
     let mut outcome = outcome();
     let word = |outcome: &RunOutcome| {
@@ -239,7 +239,7 @@ fn the_last_word_names_what_is_certified() {
     assert_eq!(word(&outcome).trim(), "not certified: demo, other");
 }
 
-/// A program finds the same under the same names from one version to the next.
+/// Member names stay the same from one version to the next.
 #[test]
 fn the_report_for_programs() {
     let (suite, outcome) = (suite(), outcome());
@@ -248,7 +248,7 @@ fn the_report_for_programs() {
     assert_eq!(report["suite"]["digest"], json!(suite.digest));
     report["suite"]["digest"] = json!("…");
     report["proofmark"] = json!("…");
-    // The failure is told whole; its shape is checked apart.
+    // The failure is checked separately below.
     let failure = report["cases"][0]["failure"].take();
     assert_eq!(
         report,

@@ -1,4 +1,4 @@
-//! The published schema and the report are about the same thing.
+//! The published schema matches the report.
 
 mod made_up;
 
@@ -33,7 +33,7 @@ fn passing() -> RunOutcome {
 }
 
 #[test]
-fn the_schema_is_one() {
+fn the_schema_is_valid() {
     let schema: Value = serde_json::from_str(json::SCHEMA).expect("JSON");
     jsonschema::draft202012::meta::validate(&schema).expect("a schema of 2020-12");
 }
@@ -50,7 +50,7 @@ fn every_report_fits(#[case] outcome: RunOutcome) {
 }
 
 #[test]
-fn a_case_without_a_folder_and_one_in_a_session_fit() {
+fn a_case_without_a_workspace_and_one_in_a_session_fit() {
     let mut outcome = outcome();
     outcome.results[1].verdict =
         Verdict::NotExercised { reason: NotExercised::NoWorkspace("full".to_owned()) };
@@ -61,7 +61,7 @@ fn a_case_without_a_folder_and_one_in_a_session_fit() {
     assert_eq!(faults_of(&report(&outcome)), Vec::<String>::new());
 }
 
-/// One thing wrong in each: missing, of another kind, too much, or at odds with itself.
+/// One mistake in each: something missing, of the wrong type, superfluous or contradictory.
 #[rstest]
 #[case("/holds", json!("no"))]
 #[case("/holds", Value::Null)]
@@ -98,7 +98,7 @@ fn a_mutilated_report_is_refused(#[case] place: &str, #[case] value: Value) {
     let (parent, key) = place.rsplit_once('/').expect("a path");
     let key = key.replace("~1", "/");
     let object = report.pointer_mut(parent).and_then(Value::as_object_mut).expect("an object");
-    // Null stands for: taken away.
+    // Null means: remove the member.
     match value {
         Value::Null => drop(object.shift_remove(&key).expect("it was there")),
         value => drop(object.insert(key, value)),
@@ -106,7 +106,7 @@ fn a_mutilated_report_is_refused(#[case] place: &str, #[case] value: Value) {
     assert!(!faults_of(&report).is_empty(), "{place}");
 }
 
-/// Whatever is taken away from the outermost object is missed.
+/// Every member of the outermost object is required.
 #[test]
 fn every_member_is_required() {
     let whole = report(&outcome());

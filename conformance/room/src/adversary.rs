@@ -1,4 +1,4 @@
-//! Subjects made wrong on purpose: hostile to the harness, right in nothing, or wrong in one promise.
+//! Subjects that are wrong on purpose: hostile to the harness, wrong in everything, or wrong in one promise.
 
 use std::fmt;
 use std::io;
@@ -7,37 +7,37 @@ use crate::mcp::McpServer;
 use crate::serve;
 use crate::session::Subject;
 
-/// A way to be wrong.
+/// A wrong subject.
 pub struct Adversary {
     pub name: &'static str,
     /// What it does, in a few words.
     pub about: &'static str,
     pub kind: Kind,
-    /// It keeps the harness waiting: give it short timeouts.
+    /// It makes the harness wait: use short timeouts.
     pub slow: bool,
-    /// Its report has failures of a kind that must come out the same however the suite is run.
+    /// Its report has failures of a kind that must be the same however the suite is run.
     pub repeated: Option<Among>,
     act: Act,
     server: Option<&'static dyn McpServer>,
 }
 
-/// Which cases an adversary is repeated with.
+/// The cases that an adversary is repeated with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Among {
-    /// Those of the contracts that it breaks.
+    /// Cases of the contracts that it breaks.
     ItsContracts,
-    /// All: a crash also ends cases of other contracts that are in flight.
+    /// All cases: a crash also ends cases of other contracts that are in flight.
     Everything,
 }
 
-/// What a suite owes to an adversary.
+/// What a suite must do with an adversary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The run reports its fault by name, and nothing of it is left.
+    /// The run reports its fault by name and leaves nothing of it behind.
     Hostile,
-    /// It does nothing right: no promise holds, of any contract.
+    /// It does nothing right: no promise of any contract may hold.
     Null,
-    /// The reference with one promise broken: exactly these requirements do not hold.
+    /// The reference with one promise broken: exactly these requirements must fail.
     Saboteur { breaks: &'static [&'static str] },
 }
 
@@ -45,15 +45,15 @@ pub enum Kind {
 enum Act {
     /// An adapter of its own.
     Serve(fn(&Claims) -> io::Result<()>),
-    /// The reference's adapter, bent.
+    /// The modified reference adapter.
     Bend(fn(Subject) -> Subject),
-    /// The same, and it claims contracts that the reference does not have.
+    /// The same, which also claims contracts that the reference does not have.
     BendAll(fn(Subject, &Claims) -> Subject),
-    /// The reference's adapter as it is; its server is wrong.
+    /// The unmodified reference adapter with a wrong server.
     Keep,
 }
 
-/// What an adversary says that it implements. Saboteurs are the reference, and claim what it claims.
+/// What an adversary claims. Saboteurs are the reference, and claim what it claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     pub contracts: Vec<String>,
@@ -81,7 +81,7 @@ impl Adversary {
         Self::new(name, about, Kind::Hostile, Act::Serve(serve))
     }
 
-    /// The reference, hostile to the harness.
+    /// The reference, made hostile to the harness.
     pub const fn hostile_reference(
         name: &'static str,
         about: &'static str,
@@ -98,7 +98,7 @@ impl Adversary {
         Self::new(name, about, Kind::Null, Act::Serve(serve))
     }
 
-    /// The reference, bent so that no answer is right.
+    /// The reference, modified so that no answer is right.
     pub const fn null_reference(
         name: &'static str,
         about: &'static str,
@@ -126,13 +126,13 @@ impl Adversary {
         Self::new(name, about, Kind::Saboteur { breaks }, Act::Keep).and_server(server)
     }
 
-    /// The same, with an MCP server of its own.
+    /// The same, with its own MCP server.
     pub const fn and_server(mut self, server: &'static dyn McpServer) -> Self {
         self.server = Some(server);
         self
     }
 
-    /// The self-test runs it in several ways, and its report must be the same.
+    /// The self-test runs it in several ways and compares the reports.
     pub const fn repeated(mut self, among: Among) -> Self {
         self.repeated = Some(among);
         self
@@ -143,10 +143,10 @@ impl Adversary {
         self
     }
 
-    /// Plays this adversary on stdin and stdout, for as long as it likes.
+    /// Runs this adversary on stdin and stdout, for as long as it likes.
     ///
     /// # Errors
-    /// When the pipes break, or the adversary's own work fails.
+    /// If the pipes break, or the adversary's own work fails.
     pub fn serve(&self, claims: &Claims, reference: Subject) -> io::Result<()> {
         match self.act {
             Act::Serve(adapter) => adapter(claims),
@@ -156,7 +156,7 @@ impl Adversary {
         }
     }
 
-    /// The MCP server that this adversary has in place of the reference's.
+    /// The MCP server of this adversary, instead of the reference's.
     pub fn server(&self) -> Option<&'static dyn McpServer> {
         self.server
     }

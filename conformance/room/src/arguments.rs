@@ -1,12 +1,12 @@
-//! Arguments and errors on their way between the protocol and a reference crate.
+//! Converts arguments and errors between the protocol and a reference crate.
 
 use proofmark_protocol::Failure;
 use serde_json::Value;
 
-/// A string argument. A wrong one is the harness's mistake, not the contract's.
+/// A string argument. A wrong type is a mistake of the harness, not a contract error.
 ///
 /// # Errors
-/// When the argument is missing or is not a string.
+/// If the argument is missing or not a string.
 pub fn string<'a>(args: &'a Value, name: &str) -> Result<&'a str, Failure> {
     args[name].as_str().ok_or_else(|| {
         Failure::broken(format!("the argument `{name}` must be a string, not {}", args[name]))

@@ -1,5 +1,5 @@
-//! Speed as ratios: both sides are measured in the same run, in turn. For `benches/speed.rs` of a room, which
-//! `cargo xtask bench` runs, and for the harness's own bench.
+//! Measures speed as ratios: both sides take turns in the same run. Used by `benches/speed.rs` of a room, which
+//! `cargo xtask bench` runs, and by the harness's own bench.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 
 static MISSED: AtomicBool = AtomicBool::new(false);
 
-/// The `main` of a bench: it fails when `bench` fails or a goal is missed.
+/// The `main` of a bench: fails if `bench` fails or a goal is missed.
 pub fn main(bench: impl FnOnce() -> Result<(), String>) -> ExitCode {
-    // `cargo test --all-targets` starts benches too, without this flag.
+    // `cargo test --all-targets` also starts benches, without this flag.
     if !std::env::args().any(|word| word == "--bench") {
         return ExitCode::SUCCESS;
     }
     match bench().and_then(|()| goals_met()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            // If stderr is closed, the exit code still says it.
+            // If stderr is closed, the exit code still reports it.
             let _closed = writeln!(std::io::stderr(), "{fault}");
             ExitCode::FAILURE
         }
@@ -27,7 +27,7 @@ pub fn main(bench: impl FnOnce() -> Result<(), String>) -> ExitCode {
 }
 
 /// # Errors
-/// When a goal was missed since the program started.
+/// If a goal was missed since the program started.
 pub fn goals_met() -> Result<(), String> {
     if MISSED.load(Ordering::Relaxed) { Err("a goal is missed".to_owned()) } else { Ok(()) }
 }
@@ -42,7 +42,7 @@ pub fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<Duration, Stri
     Ok(started.elapsed())
 }
 
-/// The median of ours against theirs over several rounds, each side taking turns.
+/// The median ratio of ours to theirs over several rounds, with both sides taking turns.
 ///
 /// # Errors
 /// Those of either side.
@@ -63,7 +63,7 @@ pub fn ratio(
 /// Prints a figure that has a goal.
 ///
 /// # Errors
-/// When stdout is closed.
+/// If stdout is closed.
 pub fn tell(what: &str, figure: &str, goal: &str, met: bool) -> Result<(), String> {
     MISSED.fetch_or(!met, Ordering::Relaxed);
     let word = if met { "met   " } else { "MISSED" };
@@ -73,7 +73,7 @@ pub fn tell(what: &str, figure: &str, goal: &str, met: bool) -> Result<(), Strin
 /// Prints a figure that has no goal.
 ///
 /// # Errors
-/// When stdout is closed.
+/// If stdout is closed.
 pub fn compare(what: &str, figure: &str) -> Result<(), String> {
     print(&format!("       {what}: {figure}"))
 }

@@ -1,4 +1,4 @@
-//! Ways to bend the reference: put something around its operations, and remember what it did.
+//! Tools to modify the reference: wrap its operations, and remember what it did.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,10 +14,10 @@ use crate::session::{Session, Subject};
 
 pub type Call = Context<Session>;
 pub type Next = Inner<Session>;
-/// What an operation gives.
+/// The result of an operation.
 pub type Reply = Result<Value, Failure>;
 
-/// Puts `wrap` around each of these operations.
+/// Wraps each of these operations.
 pub fn around<F>(
     subject: Subject,
     operations: &[&str],
@@ -29,7 +29,7 @@ where
     operations.iter().fold(subject, |subject, operation| subject.around(operation, wrap))
 }
 
-/// Puts `wrap` around every operation whose name begins so.
+/// Wraps every operation whose name begins with `prefix`.
 pub fn around_all<F>(
     subject: Subject,
     prefix: &str,
@@ -44,8 +44,7 @@ where
     around(subject, &wanted, wrap)
 }
 
-/// Something for each file of each session. A session is in one process only, so this is what that
-/// process believes.
+/// A value for each file of each session. A session is in one process, so this is the view of that process.
 pub struct Memory<T>(Mutex<BTreeMap<(String, String), T>>);
 
 impl<T> Default for Memory<T> {
@@ -59,7 +58,7 @@ impl<T> Memory<T> {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// Looks at, puts or takes what is remembered of `what`.
+    /// Reads, sets or takes the value for `what`.
     pub fn of<R>(&self, call: &Call, what: &str, act: impl FnOnce(&mut Option<T>) -> R) -> R {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (call.session().to_owned(), what.to_owned());
@@ -72,15 +71,15 @@ impl<T> Memory<T> {
     }
 }
 
-/// Calls of one session on one thing.
+/// The calls of one session on one thing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Calls {
     under_way: usize,
-    /// All since the last time that none was under way.
+    /// All calls since the last time that none was in flight.
     begun: usize,
 }
 
-/// A call's number among those of its session that are under way on one thing.
+/// A call's number among the concurrent calls of its session on one thing.
 pub struct Turn {
     calls: &'static Memory<Calls>,
     call: Call,
@@ -100,8 +99,8 @@ impl Turn {
         Self { calls, call: call.clone(), what: what.to_owned(), number }
     }
 
-    /// How many came together with this one. Calls that are sent together may be read one by one, and a fast one is
-    /// over before the next is read, so this waits until no more has begun for a while.
+    /// The number of calls that came together with this one. Concurrent calls may be read one by one, and a fast one
+    /// may end before the next is read, so this waits until no more have begun for a while.
     pub async fn total(&self) -> usize {
         let (mut begun, mut quiet) = (0, 0);
         while quiet < 10 {
@@ -125,7 +124,7 @@ impl Drop for Turn {
     }
 }
 
-/// Waits until something is so, for three seconds at most, and tells whether it is.
+/// Waits for a condition, for at most three seconds. Returns whether it holds.
 pub async fn until(so: impl Fn() -> bool) -> bool {
     for _ in 0..600 {
         if so() {
@@ -141,7 +140,7 @@ pub fn root(call: &Call) -> PathBuf {
     PathBuf::from(call.state().script().workspace.as_deref().unwrap_or_default())
 }
 
-/// The saboteur itself could not do its work.
+/// An error of the saboteur's own code.
 pub fn own_fault(fault: io::Error) -> Failure {
     Failure::broken(format!("the saboteur's own work failed: {fault}"))
 }

@@ -1,34 +1,34 @@
-//! What `cargo xtask fuzz` tries, and `cargo test` with the seeds alone; and what seeds are made of.
+//! Fuzz targets for `cargo xtask fuzz`, which `cargo test` runs with the seeds only; and helpers for seeds.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A parser that reads what a stranger wrote.
+/// A parser of untrusted input.
 #[derive(Debug, Clone, Copy)]
 pub struct FuzzTarget {
-    /// The target's name, and that of the folder with its findings.
+    /// The target's name, which is also the folder of its findings.
     pub name: &'static str,
-    /// Panics when something does not hold of these bytes.
+    /// Panics if a property does not hold for these bytes.
     pub check: fn(&[u8]),
-    /// Inputs to begin with, from the repository at this path.
+    /// The initial inputs, from the repository at this path.
     pub seeds: fn(&Path) -> Vec<Vec<u8>>,
 }
 
-/// Every case of every fixture.
+/// All cases of all fixtures.
 pub fn all_cases(top: &Path) -> Vec<Value> {
     let files = all_fixtures(top);
     files.iter().flat_map(|file| file["cases"].as_array().into_iter().flatten().cloned()).collect()
 }
 
-/// Every file of cases.
+/// All fixture files.
 pub fn all_fixtures(top: &Path) -> Vec<Value> {
     let texts = texts(&top.join("fixtures"), ".json");
     texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect()
 }
 
-/// The texts of all files below `folder` with this ending, in the order of their paths.
+/// The texts of all files below `folder` with this ending, in path order.
 pub fn texts(folder: &Path, ending: &str) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -44,7 +44,7 @@ pub fn texts(folder: &Path, ending: &str) -> Vec<String> {
     found
 }
 
-/// Only the short ones, which are changed more quickly, and each once.
+/// Keeps only short seeds, which mutate faster, and drops duplicates.
 pub fn short(mut seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     seeds.retain(|seed| seed.len() < 5000);
     seeds.sort();

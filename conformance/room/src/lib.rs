@@ -1,8 +1,9 @@
-//! What a contract's room is made of.
+//! The parts of a contract's room.
 //!
-//! A room (`conformance/contracts/<id>`) holds everything that the harness side knows about one contract. It exports one
-//! [`Room`]; `conformance/catalog` lists the rooms, and nothing else names a contract. This crate has the types of a room
-//! and what rooms share: the reference's [`Session`], [`Adversary`] and ways to bend the reference ([`bend`]).
+//! A room (`conformance/contracts/<id>`) has everything that the harness knows about one contract. It exports one
+//! [`Room`]; `conformance/catalog` lists the rooms, and nothing else names a contract. This crate has the types of a
+//! room and what rooms share: the reference's [`Session`], [`Adversary`] and tools to modify the reference
+//! ([`bend`]).
 
 pub mod adversary;
 pub mod arguments;
@@ -27,31 +28,31 @@ pub use fuzz::FuzzTarget;
 pub use mcp::{MCP_FLAG, McpServer, TIME_FLAG, mcp_wire};
 pub use session::{Session, State, Subject, workspace_of};
 
-/// Everything that the harness side knows about one contract.
+/// Everything that the harness knows about one contract.
 pub struct Room {
     /// The contract's id, such as `my.notes`.
     pub contract: &'static str,
     /// The contract's page in Markdown, for `proofmark guide ID`.
     pub guide: &'static str,
     pub laws: &'static [Law],
-    /// Steps in the contract's own words.
+    /// Steps that are specific to the contract.
     pub steps: &'static [VocabularyStep],
-    /// Fakes that cases can ask for. Rooms may share one.
+    /// The fakes that cases can use. Rooms may share one.
     pub fakes: &'static [&'static FakeKind],
-    /// Claims the contract, and puts the reference crate behind its operations or its server.
+    /// Claims the contract and connects its operations or its server to the reference crate.
     pub reference: fn(Subject) -> Subject,
-    /// The reference's MCP server, if the contract is spoken on one.
+    /// The reference's MCP server, if the contract uses one.
     pub mcp: Option<&'static dyn McpServer>,
-    /// Saboteurs of this contract, and other wrong subjects that know it. In groups, one per theme.
+    /// Saboteurs of this contract and other wrong subjects that know it, in groups by theme.
     pub adversaries: &'static [&'static [Adversary]],
-    /// Parsers of what a stranger wrote, for `cargo xtask fuzz`.
+    /// Parsers of untrusted input, for `cargo xtask fuzz`.
     pub fuzz: &'static [FuzzTarget],
     /// Calls that `proofmark doctor` can try on any adapter of this contract.
     pub probes: &'static [Probe],
 }
 
 impl Room {
-    /// A room with a page and a reference, and nothing else yet.
+    /// A room with only a page and a reference.
     pub const fn new(
         contract: &'static str,
         guide: &'static str,
@@ -81,11 +82,11 @@ impl fmt::Debug for Room {
 /// Serves a subject on this process's stdin and stdout.
 ///
 /// # Errors
-/// When the pipes break.
+/// If the pipes break.
 pub fn serve(subject: Subject) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(subject.serve_stdio());
-    // A call that still waits for a lock must not keep the process.
+    // A call that still waits for a lock must not keep the process alive.
     runtime.shutdown_background();
     served
 }

@@ -1,29 +1,29 @@
-//! MCP servers that are this same program, started once more.
+//! MCP servers inside this program, started as another process.
 
 use std::io;
 
 use serde_json::{Value, json};
 
-/// The flags that turn this program into a contract's MCP server, with the time that it tells.
+/// The flags that make this program a contract's MCP server with a fixed time.
 pub const MCP_FLAG: &str = "--mcp";
 pub const TIME_FLAG: &str = "--time";
 
 /// A contract's MCP server on this process's stdin and stdout.
 pub trait McpServer: Sync {
-    /// Serves until the input ends. The server's clock stands still at `now`.
+    /// Serves until the input ends. The server's clock is fixed at `now`.
     ///
     /// # Errors
-    /// When `now` is no time, or the pipes break.
+    /// If `now` is not a time, or the pipes break.
     fn serve(&self, now: &str) -> io::Result<()>;
 }
 
 /// The answer to `open` that names the MCP server of this contract: this program with [`MCP_FLAG`].
 ///
 /// # Errors
-/// When this program cannot find its own file.
+/// If this program cannot find its own executable.
 pub fn mcp_wire(contract: &str, now: &str) -> Result<Value, String> {
     let program = std::env::current_exe()
-        .map_err(|fault| format!("this program cannot find itself to be the server: {fault}"))?;
+        .map_err(|fault| format!("cannot find this program's own executable: {fault}"))?;
     let mut command = vec![program.to_string_lossy().into_owned()];
     command.extend(std::env::args().skip(1));
     command.extend([MCP_FLAG, contract, TIME_FLAG, now].map(str::to_owned));

@@ -1,4 +1,4 @@
-//! The reference's session: how the harness opened it, and what each room keeps in it.
+//! The reference's session: how the harness opened it, and each room's state.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use proofmark_protocol::{Adapter, Failure, Open};
 
-/// The reference behind the subject protocol, complete or bent.
+/// The reference behind the subject protocol, original or modified.
 pub type Subject = Adapter<Session>;
 
-/// What a room keeps for one session: a chronicle, a registry, a clock.
+/// A room's state for one session: a chronicle, a registry, a clock.
 pub trait State: Send + Sync + Sized + 'static {
     /// Creates it from the session's script.
     ///
     /// # Errors
-    /// When the script cannot be played: a missing workspace, a clock that is no time.
+    /// If the script is invalid: a missing workspace, or a clock that is not a time.
     fn open(open: &Open) -> Result<Self, Failure>;
 }
 
@@ -55,7 +55,7 @@ impl Session {
 /// The workspace in the script of a session.
 ///
 /// # Errors
-/// When the harness gave it none.
+/// If the session has none.
 pub fn workspace_of(open: &Open) -> Result<&str, Failure> {
     open.workspace.as_deref().ok_or_else(|| Failure::broken("this session has no workspace"))
 }

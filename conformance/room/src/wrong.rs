@@ -1,4 +1,4 @@
-//! What wrong subjects are made of: an adapter by hand that is right in everything but its calls.
+//! Building blocks for wrong subjects: a handwritten adapter that is right in everything except its calls.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::process::{Command, Stdio};
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::Claims;
 
-/// What to do about one request.
+/// What to do after a request.
 pub enum Then {
     GoOn,
     Stop,
 }
 
-/// Serves lines with a right `hello`, `open`, `close` and `shutdown`; `on_call` does the harm.
+/// Serves `hello`, `open`, `close` and `shutdown` correctly; `on_call` does the harm.
 ///
 /// # Errors
-/// When the pipes break.
+/// If the pipes break.
 pub fn serve(
     claims: &Claims,
     on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
@@ -26,10 +26,10 @@ pub fn serve(
     serve_with(claims, |_| Value::Null, on_call)
 }
 
-/// As [`serve`], with an answer to `open`, which may name a server.
+/// As [`serve`], with an answer to `open` that may name a server.
 ///
 /// # Errors
-/// When the pipes break.
+/// If the pipes break.
 pub fn serve_with(
     claims: &Claims,
     opened: impl Fn(&Value) -> Value,
@@ -75,7 +75,7 @@ pub fn wait_for_ever() -> ! {
 /// Starts an adversary that outlives its parent.
 ///
 /// # Errors
-/// When it cannot be started.
+/// If it cannot be started.
 pub fn leave_behind(child: &str) -> io::Result<()> {
     Command::new(std::env::current_exe()?)
         .args(["subject", "--adversary", child])

@@ -1,4 +1,4 @@
-//! MCP servers by hand, for adversaries: right in `initialize`, and in nothing else.
+//! Handwritten MCP servers for adversaries: right in `initialize`, and in nothing else.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -10,10 +10,10 @@ use crate::adversary::{Adversary, Claims};
 use crate::mcp::{McpServer, mcp_wire};
 use crate::wrong::{Then, not_implemented, serve_with};
 
-/// What these servers take for the time.
+/// The time of these servers.
 pub const NOW: &str = "2024-01-01T00:00:00Z";
 
-/// A server that is a function.
+/// A server from a function.
 pub struct Plain(pub fn() -> io::Result<()>);
 
 impl McpServer for Plain {
@@ -50,10 +50,10 @@ pub fn own_server(open: &Value) -> Value {
     mcp_wire(contract, NOW).unwrap_or_default()
 }
 
-/// Serves MCP with a right `initialize`; `on_call` does the harm.
+/// Serves MCP with a correct `initialize`; `on_call` does the harm.
 ///
 /// # Errors
-/// When the pipes break.
+/// If the pipes break.
 pub fn serve(
     mut on_call: impl FnMut(&Id, &Value, &mut Vec<u8>) -> io::Result<Then>,
 ) -> io::Result<()> {
@@ -77,10 +77,10 @@ pub fn serve(
     Ok(())
 }
 
-/// Writes lines to stdout at once.
+/// Writes lines to stdout and flushes.
 ///
 /// # Errors
-/// When stdout is gone.
+/// If stdout is closed.
 pub fn print(lines: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(lines)?;

@@ -1,8 +1,8 @@
-//! The same subject and the same suite give the same report, whatever the order, the number of workers,
-//! the window and the division into shards.
+//! Checks that the same subject and suite give the same report, whatever the order, the number of workers, the window
+//! and the shards.
 //!
-//! Two ways run every case, and their reports are compared. Each further way runs a sample of its own, a case of every
-//! requirement and every case that failed, and is held against the same cases of the first way.
+//! Two ways run every case, and their reports are compared. Every other way runs its own sample: one case of every
+//! requirement, and every case that failed. It is compared with the same cases of the first way.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub struct Way {
     jobs: usize,
     window: usize,
     shards: u64,
-    /// It runs every case; the others run a sample, unless all are asked for.
+    /// Whether it runs every case. Other ways run a sample, unless `full` is set.
     whole: bool,
 }
 
@@ -42,7 +42,7 @@ const FORWARDS: Way = Way {
     whole: false,
 };
 
-/// The first is what the others are held against.
+/// The other ways are compared with the first.
 pub const WAYS: &[Way] = &[
     Way { whole: true, ..FORWARDS },
     Way { message: "forwards again", ..FORWARDS },
@@ -70,11 +70,11 @@ pub const WAYS: &[Way] = &[
     },
 ];
 
-/// Some of them, the most different from one another.
+/// A few ways that differ most.
 pub const FEW_WAYS: &[Way] = &[WAYS[0], WAYS[7], WAYS[8], WAYS[10]];
 
-/// Saboteurs whose reports have failures of several kinds (differences, a crash, a fault of the wire) and that fail in
-/// this suite, each with the contracts among whose cases it runs; none means all.
+/// Saboteurs whose reports have several kinds of failure (differences, a crash, a wire fault) and that fail in this
+/// suite, each with the contracts whose cases it runs; empty means all.
 pub fn failing(suite: &Suite) -> impl Iterator<Item = (&'static str, Vec<String>)> {
     proofmark_adversaries::saboteurs().filter_map(|(saboteur, breaks)| {
         let among = saboteur.repeated?;
@@ -86,26 +86,26 @@ pub fn failing(suite: &Suite) -> impl Iterator<Item = (&'static str, Vec<String>
     })
 }
 
-/// So many runs at a time: a run waits more than it works.
+/// The number of concurrent runs: a run mostly waits.
 const AT_A_TIME: usize = 4;
-/// So many inputs of each law are enough to see them come out the same.
+/// The number of inputs of each law: a few are enough to compare.
 const LAW_CASES: u32 = 5;
 
-/// What the runs of one subject had in common.
+/// The comparison of one subject's runs.
 #[derive(Debug, Serialize)]
 pub struct Determinism {
     pub subject: String,
-    /// How many runs were made.
+    /// The number of runs.
     pub runs: usize,
-    /// How many of them had every case.
+    /// The number of runs with every case.
     pub whole: usize,
-    /// The size of the report that they share.
+    /// The size of the first report.
     pub bytes: usize,
-    /// How many cases failed in it; a report of passes alone would prove little.
+    /// The number of failed cases in it; a report with only passes would prove little.
     pub failing: usize,
-    /// Why the runs prove nothing, if so: cases that were not run, or none that failed where some must.
+    /// Why the runs prove nothing, if so: no case failed where some must, or none passed.
     pub empty: Option<String>,
-    /// The ways whose report was another, and where it first parts from the first one.
+    /// The ways with a different report, and the first difference.
     pub differing: Vec<Differing>,
 }
 
@@ -116,19 +116,19 @@ pub struct Differing {
     pub other: String,
 }
 
-/// A subject, and how it is run.
+/// A subject, and how to run it.
 pub struct Subject {
     pub command: SubjectCommand,
     pub ways: &'static [Way],
-    /// Only the cases of these contracts are run; of all, if none is named.
+    /// Run only the cases of these contracts; empty means all.
     pub contracts: Vec<String>,
-    /// It is wrong on purpose: a report without failures would be a proof of nothing.
+    /// It is wrong on purpose, so a report without failures would prove nothing.
     pub must_fail: bool,
     /// Every way runs every case.
     pub full: bool,
 }
 
-/// As [`check`], for several subjects, one after the other: each is run in several ways at a time already.
+/// As [`check`], for several subjects in sequence, since each already has several concurrent runs.
 pub fn check_all(
     suite: &Suite,
     subjects: &[Subject],
@@ -138,7 +138,7 @@ pub fn check_all(
     subjects.iter().map(|subject| check(suite, subject, options, cancel)).collect()
 }
 
-/// Runs the suite in every way and compares the reports, byte for byte.
+/// Runs the suite in every way and compares the reports byte for byte.
 pub fn check(
     suite: &Suite,
     subject: &Subject,
@@ -160,7 +160,7 @@ pub fn check(
     };
 
     let bench = Bench { suite, command, options, cancel };
-    // Of the runs that are only compared, nothing but the report is kept.
+    // Keep only the reports of the runs that are compared with the first.
     let mut others = pool::each(&whole, AT_A_TIME, |way| {
         let outcome = bench.run(&cases, *way)?;
         let report = bench.report(&outcome);
@@ -192,7 +192,7 @@ pub fn check(
     }
 
     let empty = match (must_fail, failing.len()) {
-        (true, 0) => Some("no case fails, and some must".to_owned()),
+        (true, 0) => Some("no case fails, but some must".to_owned()),
         (_, count) if count == cases.len() => {
             Some("no case passes, so the reports prove little".to_owned())
         }
@@ -223,7 +223,7 @@ impl Determinism {
     }
 }
 
-/// What a run of these cases alone would have found.
+/// The outcome, limited to these cases.
 fn of_these(outcome: &RunOutcome, cases: &[&Case]) -> RunOutcome {
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     let results = outcome.results.iter().filter(|result| names.contains(result.case.as_str()));
@@ -236,7 +236,7 @@ fn of_these(outcome: &RunOutcome, cases: &[&Case]) -> RunOutcome {
     }
 }
 
-/// A subject, and what its runs have in common.
+/// The common parameters of a subject's runs.
 struct Bench<'a> {
     suite: &'a Suite,
     command: &'a SubjectCommand,
@@ -266,7 +266,7 @@ impl Bench<'_> {
         if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
     }
 
-    /// The report without what may differ.
+    /// The report without `timing`, which may differ.
     fn report(&self, outcome: &RunOutcome) -> String {
         let contracts = outcome.judge(self.suite);
         let holds = outcome.all_passed();

@@ -1,9 +1,8 @@
-//! The suite proves itself: each of its cases can fail, and no subject gets a mark that it did not earn.
+//! Tests the suite itself: every case can fail, and no subject gets a certificate that it did not earn.
 //!
-//! [`nulls`] runs subjects that do nothing right, and [`saboteurs`] the reference with one promise
-//! broken. [`mutants`] changes one thing at a time in what a passing subject answers, and
-//! [`determinism`] runs the suite in many ways. All give plain data; no problem means that the suite
-//! sees through everything.
+//! [`nulls`] runs subjects that do nothing right, and [`saboteurs`] the reference with one promise broken.
+//! [`mutants`] makes one change at a time to the answers of a passing subject, and [`determinism`] runs the suite in
+//! many ways. All return plain data; no problems means that the suite detects everything.
 
 pub mod determinism;
 pub mod mutants;
@@ -22,13 +21,13 @@ use proofmark_suite::subject::SubjectCommand;
 /// How to run adversaries.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The program `proofmark`, of which every adversary is a subcommand.
+    /// The `proofmark` program; every adversary is a subcommand.
     pub program: PathBuf,
-    /// So many adversaries run at a time. Most of their time they wait.
+    /// The number of concurrent adversaries. They mostly wait.
     pub at_a_time: usize,
-    /// Processes of each adversary. No finding depends on it.
+    /// The processes of each adversary. No finding depends on it.
     pub jobs: usize,
-    /// Every case in every run, where a sample would do.
+    /// Run every case where a sample would do.
     pub full: bool,
     pub cancel: Cancel,
 }
@@ -39,8 +38,7 @@ impl Options {
         Self { program: program.into(), at_a_time: 6, jobs: 1, full: false, cancel }
     }
 
-    /// How an adversary is run. What is wrong on purpose fails at the first inputs of a law, and nobody
-    /// needs the smallest.
+    /// The options for an adversary. Wrong subjects fail at the first inputs of a law, and nobody needs the smallest.
     fn run(&self) -> RunOptions {
         RunOptions {
             jobs: self.jobs,
@@ -50,7 +48,7 @@ impl Options {
         }
     }
 
-    /// The command of the adversary of that name, with its usual claims.
+    /// The command of an adversary, with its usual claims.
     pub fn adversary(&self, name: &str) -> SubjectCommand {
         self.start(vec!["subject".to_owned(), "--adversary".to_owned(), name.to_owned()])
     }
@@ -78,8 +76,8 @@ impl Options {
     }
 }
 
-/// A folder in memory, if the machine has one that will do and nobody chose another. On a disk, runs wait for it more
-/// than they work.
+/// A suitable folder in memory, if the machine has one and `TMPDIR` is not set. On a disk, runs wait more than they
+/// work.
 pub fn memory() -> Option<PathBuf> {
     if std::env::var_os("TMPDIR").is_some() {
         return None;
@@ -88,7 +86,7 @@ pub fn memory() -> Option<PathBuf> {
     will_do(&folder).then_some(folder)
 }
 
-/// Containers often have a small one that no program can be started from; some cases start programs of their own.
+/// Containers often have a small or `noexec` one; some cases start their own programs.
 fn will_do(folder: &Path) -> bool {
     use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
     let usable = access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok();
@@ -100,17 +98,17 @@ fn will_do(folder: &Path) -> bool {
         })
 }
 
-/// In bytes. Workspaces are small, but many are there at a time.
+/// In bytes. Workspaces are small, but there are many at a time.
 const LEAST_MEMORY: u64 = 1 << 30;
 
-/// Why there is no finding.
+/// Why the self-test has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
     #[error("the adversary `{adversary}` could not be run: {fault}")]
     Run { adversary: String, fault: RunError },
     #[error(transparent)]
     Subject(#[from] RunError),
-    #[error("a law makes a case that cannot be read: {0}")]
+    #[error("a law generates an invalid case: {0}")]
     Law(String),
     #[error("interrupted")]
     Interrupted,

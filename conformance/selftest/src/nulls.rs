@@ -1,4 +1,4 @@
-//! Subjects that do nothing right: none of them is certified for anything, and no `must` holds.
+//! Checks that subjects which do nothing right are never certified, and that no `must` holds for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::{Options, SelftestError, pool};
 
-/// A requirement that holds for a null adversary all the same, and why that is no fault.
+/// A requirement that legitimately holds for a null adversary, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Exception {
     pub adversary: &'static str,
@@ -22,21 +22,21 @@ pub struct Exception {
     pub reason: &'static str,
 }
 
-/// Every exception, and no more: one that is not needed is a problem too.
+/// All exceptions. An unnecessary one is a problem, too.
 pub const EXCEPTIONS: &[Exception] = &[];
 
-/// What came of one adversary.
+/// The result for one adversary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NullReport {
     pub name: String,
     pub about: String,
-    /// Contracts that it was certified for: none, if all is well.
+    /// The contracts that it was certified for; should be empty.
     pub certified: Vec<String>,
-    /// `must` requirements that hold, of either basis.
+    /// The `must` requirements that hold, of either basis.
     pub holds: Vec<String>,
-    /// How its cases ended, by reason.
+    /// The number of cases by reason of failure.
     pub reasons: BTreeMap<String, usize>,
-    /// Empty if all is well.
+    /// Empty if the check passes.
     pub problems: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn check(suite: &Suite, options: &Options) -> Result<Vec<NullReport>, Selfte
     check_these(suite, &adversaries, EXCEPTIONS, options)
 }
 
-/// As [`check`], with a choice of adversaries and exceptions.
+/// As [`check`], for given adversaries and exceptions.
 pub fn check_these(
     suite: &Suite,
     adversaries: &[&Adversary],
@@ -62,7 +62,7 @@ pub fn check_these(
     reports.into_iter().collect()
 }
 
-/// An adversary that keeps silent is heard out for so long. It is no subject that a slow machine wrongs.
+/// The timeout for adversaries that never answer. Unlike a real subject, they cannot be wronged by a slow machine.
 const SHORT: Duration = Duration::from_millis(250);
 
 fn try_null(
@@ -87,7 +87,7 @@ fn try_null(
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
         if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
     };
-    // What one case has broken no other can mend, so most cases need not be run.
+    // A broken requirement stays broken, so most cases need not run.
     let outcome = play(first.to_vec())?;
     let rest = still_open(suite, &outcome, first);
     if rest.is_empty() {
@@ -97,7 +97,7 @@ fn try_null(
     Ok(RunOutcome::merged(parts).unwrap_or_else(|| unreachable!("there are two parts")))
 }
 
-/// A few cases that show every `must` together: those that show many come first.
+/// A few cases that together show every `must`: cases that show many come first.
 fn cover(suite: &Suite) -> Vec<&Case> {
     let musts = |case: &Case| case.shows.iter().filter(|id| is_must(suite, id)).count();
     let mut cases: Vec<(usize, &Case)> =
@@ -119,7 +119,7 @@ fn is_must(suite: &Suite, id: &str) -> bool {
     suite.requirement(id).is_some_and(|(_, one)| one.level == Level::Must)
 }
 
-/// The other cases of every `must` that no case has broken yet.
+/// The remaining cases of every `must` that is not broken yet.
 fn still_open<'a>(suite: &'a Suite, outcome: &RunOutcome, tried: &[&Case]) -> Vec<&'a Case> {
     let judged = outcome.judge(suite);
     let requirements = judged.iter().flat_map(|contract| &contract.requirements);
@@ -167,17 +167,17 @@ fn report(
     let name = adversary.name;
     let mut problems = Vec::new();
     for contract in &certified {
-        problems.push(format!("`{name}` does nothing right and is certified for {contract}"));
+        problems.push(format!("`{name}` does nothing right, but is certified for {contract}"));
     }
     for id in holds.iter().filter(|id| !excused.contains(id.as_str())) {
         let cases: Vec<&str> = suite.cases_showing(id).map(|case| case.name.as_str()).collect();
         problems.push(format!(
-            "`{name}` does nothing right and {id} holds; one of its cases must be able to fail: {}",
+            "`{name}` does nothing right, but {id} holds; make one of its cases stricter: {}",
             cases.join(", ")
         ));
     }
     for id in excused.iter().filter(|id| !holds.iter().any(|held| held == *id)) {
-        problems.push(format!("{id} does not hold for `{name}`: its exception is not needed"));
+        problems.push(format!("{id} does not hold for `{name}`; delete its exception"));
     }
     NullReport {
         name: name.to_owned(),

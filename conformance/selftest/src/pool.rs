@@ -1,9 +1,9 @@
-//! Runs several adversaries at a time.
+//! Runs several adversaries concurrently.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does `work` on every item, at most `at_a_time` together, and gives the results in the items' order.
+/// Applies `work` to every item, at most `at_a_time` concurrently. Returns the results in order.
 pub(crate) fn each<T: Sync, R: Send>(
     items: &[T],
     at_a_time: usize,
@@ -12,7 +12,7 @@ pub(crate) fn each<T: Sync, R: Send>(
     each_with_first(items, at_a_time, |_| false, work)
 }
 
-/// As [`each`], but those that are `slow` begin first: one that waits should not be what all wait for at the end.
+/// As [`each`], but starts `slow` items first, so that the others need not wait for them at the end.
 pub(crate) fn each_with_first<T: Sync, R: Send>(
     items: &[T],
     at_a_time: usize,
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_stand_in_the_order_of_the_items() {
+    fn results_are_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         assert_eq!(each(&items, 7, |item| item * 2), (0..200).step_by(2).collect::<Vec<_>>());
         let odd = |item: &usize| item % 2 == 1;

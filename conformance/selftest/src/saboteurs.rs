@@ -1,9 +1,9 @@
-//! The reference with one promise broken: exactly what a saboteur breaks must come out broken, and again when
-//! the run's record is judged.
+//! Checks the reference with one promise broken: exactly the sabotaged requirements must fail, also when the run's
+//! record is judged again.
 //!
-//! A saboteur runs every case that shows what it breaks. Of the rest of the contracts that it touches it runs a sample,
-//! another one for each saboteur: a case of every requirement, which must hold. Where there are few cases, and with
-//! [`Options::full`], it runs all.
+//! A saboteur runs every case that shows what it breaks. Of the other cases of the affected contracts it runs a
+//! sample, which differs for each saboteur: one case of every requirement, which must hold. If there are few cases,
+//! or with [`Options::full`], it runs all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,29 +19,28 @@ use serde::Serialize;
 use crate::sample::sample;
 use crate::{Options, SelftestError, pool};
 
-/// What a saboteur that keeps the harness waiting is given for an answer. The rest of it is the reference, so it must be
-/// enough for a busy machine.
+/// The timeout for a slow saboteur. The rest of it is the reference, so this must be enough for a busy machine.
 const SHORT: Duration = Duration::from_secs(3);
 
-/// What came of one saboteur.
+/// The result for one saboteur.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SaboteurReport {
     pub name: String,
     pub about: String,
     /// The requirements that it breaks.
     pub expected: Vec<String>,
-    /// How many cases it ran.
+    /// The number of cases that it ran.
     pub cases: usize,
-    /// The requirements that came out broken, each with the cases that failed.
+    /// The requirements that failed, each with its failing cases.
     pub got: BTreeMap<String, Vec<String>>,
-    /// Empty if all is well.
+    /// Empty if the check passes.
     pub problems: Vec<String>,
 }
 
 /// A saboteur and the requirements that it breaks.
 pub type Sabotage<'a> = (&'a Adversary, &'a [&'a str]);
 
-/// Runs every saboteur, or where `suite` is a part of the whole those that break something in it.
+/// Runs every saboteur; if `suite` is only a part, those that break something in it.
 pub fn check(suite: &Suite, options: &Options) -> Result<Vec<SaboteurReport>, SelftestError> {
     let in_part = |id: &&str| suite.requirement(id).is_some();
     let saboteurs: Vec<Sabotage<'_>> = proofmark_adversaries::saboteurs()
@@ -50,7 +49,7 @@ pub fn check(suite: &Suite, options: &Options) -> Result<Vec<SaboteurReport>, Se
     check_these(suite, &saboteurs, options)
 }
 
-/// As [`check`], with a choice of saboteurs.
+/// As [`check`], for given saboteurs.
 pub fn check_these(
     suite: &Suite,
     saboteurs: &[Sabotage<'_>],
@@ -75,7 +74,7 @@ fn try_saboteur(
     let mut problems: Vec<String> = breaks
         .iter()
         .filter(|id| suite.requirement(id).is_none())
-        .map(|id| format!("`{}` breaks {id}, which no ledger has", adversary.name))
+        .map(|id| format!("`{}` breaks {id}, which is in no ledger", adversary.name))
         .collect();
     let mut got = BTreeMap::new();
     if cases.is_empty() {
@@ -93,8 +92,8 @@ fn try_saboteur(
         }
         got = broken(suite, &outcome);
         problems.extend(differences(adversary, breaks, &got));
-        // Failures of every kind come by here, so here it shows whether a verdict can be had again. That a pass can is
-        // shown once, by the tests of records.
+        // Saboteurs produce every kind of failure, so this checks that records reproduce failing verdicts. The tests
+        // of records check the passing ones.
         if !options.full {
             outcome.results.retain(|result| !result.passed());
         }
@@ -116,10 +115,10 @@ fn try_saboteur(
     })
 }
 
-/// So many cases cost little, and a sample could miss the one that blames the wrong promise.
+/// Up to this many cases run in full: they cost little, and a sample could miss a case that blames the wrong promise.
 const FEW: usize = 250;
 
-/// The cases that a saboteur runs, of the contracts that it breaks.
+/// The cases that a saboteur runs, from the contracts that it breaks.
 fn chosen<'a>(
     suite: &'a Suite,
     adversary: &Adversary,
@@ -135,13 +134,13 @@ fn chosen<'a>(
     }
     let shows_it = |case: &&Case| case.shows.iter().any(|id| breaks.contains(&id.as_str()));
     let (mut cases, others): (Vec<&Case>, Vec<&Case>) = all.into_iter().partition(shows_it);
-    // Of a requirement that is shown by such a case too, another case is run: the others are the ones that must pass.
+    // For a requirement that such a case shows too, the sample adds another case, which must pass.
     cases.extend(sample(&others, adversary.name));
     cases.sort_by(|one, other| one.name.cmp(&other.name));
     cases
 }
 
-/// Takes every case that was not run for passed: the most that the saboteur could have got.
+/// Counts every case that did not run as passed: the best possible result for the saboteur.
 fn pass_the_rest(suite: &Suite, outcome: &mut RunOutcome) {
     let ran: BTreeSet<&str> = outcome.results.iter().map(|result| result.case.as_str()).collect();
     let rest = suite.cases.iter().filter(|case| !ran.contains(case.name.as_str()));
@@ -169,7 +168,7 @@ fn differences(
 ) -> Vec<String> {
     let Adversary { name, about, .. } = adversary;
     let missed = breaks.iter().filter(|id| !got.contains_key(**id));
-    let missed = missed.map(|id| format!("`{name}` ({about}) breaks {id}, and no case notices"));
+    let missed = missed.map(|id| format!("`{name}` ({about}) breaks {id}, but no case notices"));
     let blamed = got.iter().filter(|(id, _)| !breaks.contains(&id.as_str()));
     let blamed = blamed.map(|(id, cases)| {
         let first = cases.first().map_or("", String::as_str);
@@ -177,12 +176,12 @@ fn differences(
             0 | 1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        format!("`{name}` ({about}) does not break {id}, and yet `{first}`{more} failed")
+        format!("`{name}` ({about}) does not break {id}, but `{first}`{more} failed")
     });
     missed.chain(blamed).collect()
 }
 
-/// A contract one of whose deciding promises is broken has no certificate.
+/// Contracts that are certified although a deciding promise is broken.
 fn certified_all_the_same(
     suite: &Suite,
     adversary: &Adversary,

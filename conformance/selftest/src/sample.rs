@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofmark_judge::case::Case;
 
-/// For every requirement one of the cases that show it, in the order of `cases`. Another `seed` picks other cases, so
-/// many samples together come to nearly all. The choice depends on names alone: the same in every run.
+/// For every requirement, one of the cases that show it, in the order of `cases`. Different seeds pick different
+/// cases, so that many samples together cover nearly all. The choice depends only on names, so it is the same in
+/// every run.
 pub(crate) fn sample<'a>(cases: &[&'a Case], seed: &str) -> Vec<&'a Case> {
     let mut picks: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
     for case in cases {
@@ -19,13 +20,13 @@ pub(crate) fn sample<'a>(cases: &[&'a Case], seed: &str) -> Vec<&'a Case> {
     cases.iter().copied().filter(|case| picked.contains(case.name.as_str())).collect()
 }
 
-/// FNV-1a: the hash of the standard library may change from one version to the next.
+/// FNV-1a, since the standard library's hash may change between versions.
 fn rank(seed: &str, name: &str) -> u64 {
     let bytes = seed.bytes().chain([0]).chain(name.bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    // The last bytes of a name reach the low bits only.
+    // Mix the bits: the last bytes of a name only affect the low ones.
     (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -34,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_shows_every_requirement_and_another_seed_picks_other_cases() {
+    fn a_sample_covers_every_requirement_and_depends_on_the_seed() {
         let suite =
             proofmark_catalog::load(&proofmark_catalog::files()).expect("the suite is sound");
         let cases: Vec<&Case> = suite.cases.iter().collect();
@@ -52,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_of_many_seeds_come_to_nearly_all_cases() {
+    fn many_samples_together_cover_nearly_all_cases() {
         let suite =
             proofmark_catalog::load(&proofmark_catalog::files()).expect("the suite is sound");
         let cases: Vec<&Case> = suite.cases.iter().collect();

@@ -1,4 +1,4 @@
-//! What Rust code adds to the files of a suite. Each contract's room has some; an author's own suite needs none.
+//! What Rust code adds to the files of a suite. Contract rooms use this; an author's own suite needs none.
 
 use proofmark_fakes::host::FakeKind;
 
@@ -10,6 +10,6 @@ use proofmark_judge::law::Law;
 pub struct Extensions {
     pub laws: Vec<&'static Law>,
     pub steps: Vec<&'static VocabularyStep>,
-    /// Fakes that cases can ask for.
+    /// The fakes that cases can use.
     pub fakes: Vec<&'static FakeKind>,
 }

@@ -1,9 +1,9 @@
-//! From the files of a suite to a run: loading, narratives, processes of the subject, wires, the runner.
+//! Loads suites and runs them: files, narratives, subject processes, wires and the runner.
 //!
-//! [`load`](fn@load) reads and checks a suite. [`run`] drives a subject through its cases. The types of cases, transcripts
-//! and verdicts are in `proofmark-judge`, which needs none of this.
+//! [`load`](fn@load) reads and checks a suite. [`run`] drives a subject through its cases. The types for cases,
+//! transcripts and verdicts are in `proofmark-judge`, which needs none of this.
 //!
-//! Nothing here calls a reference implementation: what is right stands in `features/` and `fixtures/`.
+//! Nothing here calls a reference implementation: the expectations are in `features/` and `fixtures/`.
 
 mod extensions;
 pub mod gherkin;

@@ -1,4 +1,4 @@
-//! Calls that every adapter of some contract can answer, and whose answers show how it treats strings and fakes.
+//! Calls that any adapter of a contract can answer, and that show how it handles strings and fakes.
 
 /// A call to try on an adapter.
 #[derive(Debug, Clone, Copy)]

@@ -37,11 +37,11 @@ fn problems(path: &str, text: String) -> String {
 )]
 #[case::two_outcomes_one_of_a_contract(
     "When \"demo.read\" is called\n    Then it returns 5\n    Then the append is acknowledged",
-    "the call has an outcome already, at line 6; a call ends in one way, so drop one of the two"
+    "the call already has an outcome at line 6; drop one of the two"
 )]
 #[case::a_step_that_calls_and_judges(
     "When \"demo.read\" is called\n    Then reading \"a\" gives 1 event\n    Then it returns 5",
-    "the call has an outcome already, at line 6; a call ends in one way, so drop one of the two"
+    "the call already has an outcome at line 6; drop one of the two"
 )]
 fn a_broken_narrative(#[case] steps: &str, #[case] problem: &str) {
     let feature = format!(

@@ -93,7 +93,7 @@ fn calls_of_fakes_made_too_early_do_not_count_for_the_next_call() {
     assert_eq!(early["failure"]["message"], shown, "{early}");
 }
 
-const STRAY: &str = "`secrets.get` was called when no call could ask for it";
+const STRAY: &str = "`secrets.get` was called outside of any call";
 
 /// Two calls at once, in two processes: the subject in the shell does one thing at a time.
 fn at_once() -> Value {

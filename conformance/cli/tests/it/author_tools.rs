@@ -90,7 +90,7 @@ fn lint_tells_everything_at_once_for_people_and_for_editors() {
     let (out, _) = says(&proofmark(folder.path(), &["lint"]), 1);
     assert_eq!(
         out,
-        r#"error: no step says `it retuns null`
+        r#"error: no step matches `it retuns null`
  --> features/my.notes/story.feature:6:5
   |
 6 |     Then it retuns null
@@ -244,7 +244,7 @@ fn new_refuses_what_would_be_wrong_in_a_file_that_it_does_not_touch() {
     says(&proofmark(folder.path(), &["lint"]), 0);
     let before = fs::read_to_string(ledger("a.one")).unwrap();
     let (_, err) = says(&proofmark(folder.path(), &["new", "requirement", "a.one"]), 2);
-    assert!(err.contains("id `ONE-002` stands at fixtures/a.one"), "{err}");
+    assert!(err.contains("id `ONE-002` is already used at fixtures/a.one"), "{err}");
     assert_eq!(fs::read_to_string(ledger("a.one")).unwrap(), before);
 }
 

@@ -202,7 +202,7 @@ const UNHELPFUL: &str = r#"
 #[rstest]
 #[case::crash("crash", "a golden is never made of a fault")]
 #[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
-#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter broke")]
+#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter failed")]
 #[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
 fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] shown: &str) {
     let folder = Folder::new();
@@ -443,7 +443,7 @@ fn a_change_of_the_text_is_traced_to_subjects(
     fs::write(at("cut.json"), signed.replacen("\"keyid\"", "\"kid\"", 1)).unwrap();
     for (file, shown) in [
         (at("spaced.json"), "it is not in canonical form"),
-        (at("cut.json"), "it is no envelope"),
+        (at("cut.json"), "it is not a DSSE envelope"),
         (at("text.md"), "is no certificate: expected value"),
         (at("out"), "it is no regular file"),
     ] {

@@ -70,7 +70,7 @@ fn the_same_run_gives_the_same_certificate_and_it_verifies() {
         ends(&["verify", path(&signed), "--key", path(&key)], 0, "ok         signature of key");
     assert!(said.out.contains("genuine: certified for sage.errors"), "{}", said.out);
     let stranger = other.at("key.pem.pub");
-    ends(&["verify", path(&signed), "--key", path(&stranger)], 1, "and not by the one given");
+    ends(&["verify", path(&signed), "--key", path(&stranger)], 1, "not by the given key");
     ends(&["verify", path(&certificate), "--key", path(&key)], 1, "it is not signed");
     let secret = one.at("key.pem");
     ends(&["verify", path(&signed), "--key", path(&secret)], 2, "it is a private key");
@@ -208,7 +208,7 @@ fn a_file_is_certified_by_its_digest() {
     let digest = statement["subject"][0]["digest"]["sha256"].as_str().unwrap();
     for (from, to) in [("app.bin", "apq.bin"), (digest, &"0".repeat(64))] {
         fs::write(&file, text.replacen(from, to, 1)).unwrap();
-        ends(&["verify", path(&file)], 1, "its subject is not the one that it was made for");
+        ends(&["verify", path(&file)], 1, "its subject was changed");
     }
     let twice = [&issue[..], &["--artifact", path(&app)], &FEW, &["reference"]].concat();
     ends(&twice, 2, "two artifacts have the name");
@@ -287,7 +287,7 @@ fn merged_parts_are_the_whole() {
     assert!(certificate(&whole) == certificate(&sharded), "shards say the same");
     let part = |contract: &str| at(&format!("parts/{contract}.jsonl"));
     let (one, two) = (part(contracts[0]), part(contracts[1]));
-    ends(&["merge", path(&parts), path(&one)], 2, "a shard twice?");
+    ends(&["merge", path(&parts), path(&one)], 2, "a shard is there twice");
     ends(&["merge", path(&one), path(&two)], 2, "a part is missing");
     ends(&["merge", path(&two), "--contract", "sage.errors"], 0, "sage.errors  certified");
     let stranger = at("stranger.jsonl");
@@ -342,8 +342,8 @@ fn bad_files_determine_nothing() {
     let torn = issued.at("torn");
     let whole = issued.bytes("out/transcript.jsonl");
     fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
-    ends(&["replay", path(&torn)], 2, "cut off");
-    ends(&["merge", path(&torn)], 2, "cut off");
+    ends(&["replay", path(&torn)], 2, "truncated");
+    ends(&["merge", path(&torn)], 2, "truncated");
     ends(&["verify", path(&torn)], 2, "is no certificate");
     ends(&["badge", path(&torn)], 2, "is no certificate");
     fs::write(&torn, "").unwrap();
@@ -363,7 +363,7 @@ fn bad_files_determine_nothing() {
     ends(&["verify", path(&pipe)], 2, "it is no regular file");
     let out = issued.at("no");
     let sign = ["certify", "--out", path(&out), "--sign", path(&certificate)];
-    ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "no PEM file");
+    ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "not a PEM file");
     let public = issued.at("key.pem.pub");
     let sign = ["certify", "--out", path(&out), "--sign", path(&public)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "it is a public key");

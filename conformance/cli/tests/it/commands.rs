@@ -183,7 +183,7 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 #[case(&["run", "--case", "a[", "reference"], "`a[` is not a glob")]
 #[case(&["run", "--contract", "sage.util", "reference"], "unknown contract `sage.util` (did you mean `sage.utils`?)")]
 #[case(&["run", "--requirement", "UTILS-999", "reference"], "unknown requirement `UTILS-999`")]
-#[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001", "reference"], "a run of zero cases shows nothing")]
+#[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001", "reference"], "no case matches all filters")]
 #[case(&["run", "--jobs", "0"], "0 is not in 1..=256")]
 #[case(&["show", "UTILS-01"], "nothing has the id `UTILS-01` (did you mean `UTILS-001`?)")]
 #[case(&["run", "--suite", "/no/such/folder", "reference"], "`/no/such/folder` cannot be read")]

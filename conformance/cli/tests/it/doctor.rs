@@ -172,7 +172,7 @@ fn adapter(mode: &str) -> [&str; 4] {
 #[rstest]
 #[case("sound", "", "", "")]
 #[case("daemon", "shutdown", "left 1 process", "a session of its own")]
-#[case("queues", "many at a time", "of 200 `open` in one go, ", "do not let calls queue")]
+#[case("queues", "many at a time", "of 200 `open` at once, ", "do not let calls queue")]
 #[case("latin-1-in", "unicode", "it was read as Latin-1", "as UTF-8")]
 #[case("ascii-in", "unicode", "\u{fffd}", "as UTF-8")]
 #[case("question-marks", "unicode", "is `????`", "as UTF-8")]
@@ -181,19 +181,19 @@ fn adapter(mode: &str) -> [&str; 4] {
 #[case(
     "no-newline",
     "hello",
-    "a line without an end: `{\"jsonrpc\"",
+    "a line without a newline: `{\"jsonrpc\"",
     "end every message with `\\n`"
 )]
-#[case("carriage-return", "hello", "a line without an end", "a `\\r` alone ends no line")]
+#[case("carriage-return", "hello", "a line without a newline", "a `\\r` alone does not end a line")]
 #[case("slow", "unknown members", "slow: `open` was answered after 1.", "`--timeout MS`")]
 #[case("no-answer-to-shutdown", "shutdown", "ended with code 0", "answer `shutdown`, flush")]
 #[case("one-session", "sessions, many at a time", "with one session open", "many sessions open")]
 #[case("other-code", "not implemented", "-32000", "-32601")]
-#[case("text-ids", "hello", "its `id` is \"0\"", "as it came: an integer")]
+#[case("text-ids", "hello", "its `id` is \"0\"", "unchanged: an integer")]
 #[case("no-version", "hello", "it has no `jsonrpc`", "\"jsonrpc\": \"2.0\"")]
 #[case("byte-order-mark", "hello", "a byte order mark", "without a byte order mark")]
 #[case("other-session", "waiting calls", "in the session \"another\"", "a session that is open")]
-#[case("twice", "unknown members", "had its answer already", "answer each request once")]
+#[case("twice", "unknown members", "was already answered", "answer each request once")]
 fn a_fault_has_its_own_cure(
     #[case] mode: &str,
     #[case] checks: &str,
@@ -228,7 +228,7 @@ fn what_cannot_be_seen_is_not_claimed() {
     let examined = examine(&adapter("no-echo"));
     let finding = examined.findings.iter().find(|finding| finding["check"] == "unicode").unwrap();
     assert_eq!(finding["state"], "not-yet");
-    assert!(finding["message"].as_str().unwrap().starts_with("not checked"), "{finding}");
+    assert!(finding["message"].as_str().unwrap().starts_with("cannot check"), "{finding}");
 }
 
 /// Whoever waits sees what was found, and whoever ends it has it.
@@ -312,7 +312,7 @@ fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
     let finding = &examined.findings[0];
     assert_eq!(finding["message"], "the adapter ended with code 3 before it answered `hello`");
-    assert!(finding["change"].as_str().unwrap().starts_with("fix what its stderr says"));
+    assert!(finding["change"].as_str().unwrap().starts_with("fix the error on its stderr"));
     let lines: Vec<&str> =
         finding["stderr"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert_eq!((lines.len(), lines.first(), lines.last()), (10, Some(&"line 3"), Some(&"line 12")));
@@ -323,12 +323,15 @@ fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
 }
 
 #[rstest]
-#[case::answers(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "answers what nobody asked: id 7")]
+#[case::answers(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "answers that nobody requested: id 7")]
 #[case::errors(
     r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,
-    "answers what nobody asked"
+    "answers that nobody requested"
 )]
-#[case::requests(r#"{"jsonrpc":"2.0","id":7,"method":"fake"}"#, "asks without end: more than 1000")]
+#[case::requests(
+    r#"{"jsonrpc":"2.0","id":7,"method":"fake"}"#,
+    "sends too many requests: more than 1000"
+)]
 fn a_flood_ends_the_check(#[case] line: &str, #[case] shown: &str) {
     let examined = examine(&["sh", "-c", &format!("read -r hello; exec yes '{line}'")]);
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
@@ -344,10 +347,7 @@ fn a_flood_of_long_lines_ends_the_check() {
     let mut command = Command::new(PROOFMARK);
     command.arg("doctor").args(limits).args(["sh", "-c", long]);
     let report: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
-    assert_eq!(
-        report["findings"][0]["message"],
-        "it asks without end: more than 32 MiB of its own"
-    );
+    assert_eq!(report["findings"][0]["message"], "it sends too many requests: more than 32 MiB");
 }
 
 /// An adapter that answers everything with one result: an introduction.
@@ -360,7 +360,7 @@ fn answers_everything(name: &str, contracts: &str) -> String {
 
 /// An answer without asking the fake is wrong only from those who claim to ask it.
 #[rstest]
-#[case::claimed(r#""sage.utils""#, "unsound", "without asking the fake `secrets`")]
+#[case::claimed(r#""sage.utils""#, "unsound", "without calling the fake `secrets`")]
 #[case::not_claimed("", "not-yet", "is not claimed")]
 fn a_fake_that_is_never_asked(#[case] contracts: &str, #[case] state: &str, #[case] shown: &str) {
     let examined = examine(&["sed", "-un", &answers_everything("n", contracts)]);
@@ -376,7 +376,7 @@ fn what_is_not_implemented_yet_is_told_as_that() {
     let waiting = |finding: &&Value| finding["check"] == "waiting calls";
     let finding = examined.findings.iter().find(waiting).unwrap();
     assert_eq!(finding["state"], "not-yet");
-    assert!(finding["message"].as_str().unwrap().ends_with("is not there yet"), "{finding}");
+    assert!(finding["message"].as_str().unwrap().ends_with("is not implemented yet"), "{finding}");
 }
 
 /// An adapter's name and its stderr are shown, and not obeyed.

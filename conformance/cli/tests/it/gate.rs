@@ -94,9 +94,9 @@ fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
 }
 
 #[rstest]
-#[case("hash:0/3", "K is one from 1 to N")]
-#[case("hash:4/3", "K is one from 1 to N")]
-#[case("slice:1/0", "K is one from 1 to N")]
+#[case("hash:0/3", "K must be from 1 to N")]
+#[case("hash:4/3", "K must be from 1 to N")]
+#[case("slice:1/0", "K must be from 1 to N")]
 #[case("count:1/2", "`hash:K/N` or `slice:K/N`")]
 #[case("1/2", "`hash:K/N` or `slice:K/N`")]
 #[case("hash:1", "`hash:K/N` or `slice:K/N`")]
@@ -194,22 +194,22 @@ fn the_list_must_be_exact(#[case] drop: usize, #[case] more: &str, #[case] probl
 )]
 #[case::date_elsewhere(
     "sage.utils/sha256/empty-text it is so until=2030-01-01\n",
-    "stands right after its name"
+    "right after its name"
 )]
 #[case::two_dates(
     "sage.utils/sha256/empty-text until=2030-01-01 until=2020-01-01 it is\n",
-    "stands right after its name"
+    "right after its name"
 )]
 #[case::another_form("sage.utils/sha256/empty-text until=20300101 it is\n", "is not a date")]
 #[case::misspelt_until(
     "sage.utils/sha256/empty-text Until: 2030-01-01 it is\n",
-    "stands right after its name"
+    "right after its name"
 )]
 #[case::twice(
     "sage.utils/sha256/empty-text a\nsage.utils/sha256/empty-text b\n",
-    "stands in line 1 already"
+    "already listed in line 1"
 )]
-#[case::glob("sage.utils/sha256/* all of them\n", "names no single case")]
+#[case::glob("sage.utils/sha256/* all of them\n", "is a glob")]
 fn a_list_that_cannot_be_read(#[case] text: &str, #[case] shown: &str) {
     let folder = folder();
     fs::write(folder.path().join("known.txt"), text).unwrap();
@@ -334,10 +334,10 @@ fn without_lock() -> String {
 
 /// What would end in a run that does not hold is told before it.
 #[rstest]
-#[case::hook(&without_lock(), "offers the hook `chronicle.lock`, and `hello` does not")]
+#[case::hook(&without_lock(), "offers the hook `chronicle.lock`, but `hello` does not")]
 #[case::claim(
     &MANIFEST.replace("sage.errors", "sage.utils").replace("\"subject\"]", "\"subject\", \"--adversary\", \"implements-nothing\", \"--claim=sage.errors\"]"),
-    "claims `sage.utils`, and `hello` does not"
+    "claims `sage.utils`, but `hello` does not"
 )]
 fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] shown: &str) {
     let folder = with_manifest(manifest);

@@ -208,7 +208,7 @@ fn github_is_told_why_there_is_no_verdict() {
     let said = proofmark_in(folder.path(), &["run", "--case", "no/such", "reference"], &on);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.err.contains("::error title=proofmark could not tell::no case matches"),
+        said.err.contains("::error title=proofmark has no verdict::no case matches"),
         "{}",
         said.err
     );

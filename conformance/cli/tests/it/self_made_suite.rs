@@ -160,7 +160,7 @@ fn saboteurs_break_promises_of_the_built_in_suite() {
     let (code, report) = selftest(&suite, "--saboteurs", None);
     assert_eq!(code, Some(1));
     assert!(
-        report["saboteurs"][0]["problems"][0].as_str().unwrap().contains("which no ledger has")
+        report["saboteurs"][0]["problems"][0].as_str().unwrap().contains("which is in no ledger")
     );
 }
 

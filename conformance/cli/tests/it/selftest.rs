@@ -51,7 +51,7 @@ fn an_exception_that_is_not_needed_is_told() {
         nulls::check_these(&embedded_suite(), &adversaries, &[exception], &options()).unwrap();
     assert_eq!(
         reports[0].problems,
-        ["UTILS-001 does not hold for `accepts-with-null`: its exception is not needed"]
+        ["UTILS-001 does not hold for `accepts-with-null`; delete its exception"]
     );
     assert!(reports[1].problems.is_empty());
 }
@@ -69,16 +69,16 @@ fn a_wrong_list_of_broken_promises_is_told() {
     assert_eq!(
         check(&["UTILS-033"]),
         [
-            format!("{name} breaks UTILS-033, and no case notices"),
+            format!("{name} breaks UTILS-033, but no case notices"),
             format!(
-                "{name} does not break UTILS-034, and yet `sage.utils/ports/secret-key-is-verbatim` failed"
+                "{name} does not break UTILS-034, but `sage.utils/ports/secret-key-is-verbatim` failed"
             ),
         ]
     );
     assert_eq!(
         check(&["UTILS-999"]),
         [
-            "`trims-keys` breaks UTILS-999, which no ledger has",
+            "`trims-keys` breaks UTILS-999, which is in no ledger",
             "`trims-keys` breaks nothing that has a case",
         ]
     );

@@ -297,7 +297,7 @@ fn tools_without_an_envelope_are_named() {
     let said = proofmark(folder.path(), &["envelope", "--", "sh", "plain.sh"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
     assert!(said.out.contains("0 of 2 tools keep the envelope"), "{}", said.out);
-    assert!(said.out.contains("no JSON") && said.out.contains("JSON-RPC error"), "{}", said.out);
+    assert!(said.out.contains("not JSON") && said.out.contains("JSON-RPC error"), "{}", said.out);
 }
 
 #[rstest]

@@ -1,8 +1,7 @@
-//! Laws: promises that hold for all inputs, tried with generated ones.
+//! Laws: promises that hold for all inputs, tested with generated ones.
 //!
-//! A law makes fixture cases out of random numbers. Each runs on the same road as a case that a person
-//! wrote, so a failing one, shrunk, *is* a fixture case that can be kept. The same seed makes the same
-//! cases on every machine.
+//! A law generates fixture cases from random numbers. They run exactly like handwritten cases, so a shrunk failing
+//! input *is* a fixture case that you can keep. The same seed generates the same cases on every machine.
 
 pub mod values;
 
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// So many smaller inputs are tried.
+/// The limit of shrink steps.
 pub const MOST_SHRINKS: usize = 1000;
 
 /// One law.
@@ -23,22 +22,22 @@ pub struct Law {
     pub contract: &'static str,
     pub why: &'static str,
     pub shows: &'static [&'static str],
-    /// Where what it expects comes from.
+    /// The origin of its expected values.
     pub origin: &'static str,
-    /// What it calls, and the hooks that it needs.
+    /// The operations that it calls, and the hooks that it needs.
     pub operations: &'static [&'static str],
-    /// Makes the `given`, `steps` and `leaves` of a fixture case.
+    /// Generates the `given`, `steps` and `leaves` of a fixture case.
     pub inputs: fn() -> BoxedStrategy<Value>,
 }
 
-/// How laws are tried.
+/// How to test laws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LawOptions {
     pub seed: u64,
-    /// So many inputs for each law.
+    /// The number of inputs for each law.
     pub cases: u32,
-    /// Whether to look for the smallest input that fails.
+    /// Whether to shrink a failing input.
     pub shrink: bool,
 }
 
@@ -48,7 +47,7 @@ impl Default for LawOptions {
     }
 }
 
-/// An input that can be made smaller.
+/// An input that can be shrunk.
 pub struct Input(Box<dyn ValueTree<Value = Value>>);
 
 impl Input {
@@ -56,19 +55,19 @@ impl Input {
         self.0.current()
     }
 
-    /// Makes it smaller. Without effect if it cannot be.
+    /// Shrinks the input. Returns false if it cannot.
     pub fn simplify(&mut self) -> bool {
         self.0.simplify()
     }
 
-    /// Goes the way that [`crate::transcript::Try::path`] tells.
+    /// Replays the shrink steps of [`crate::transcript::Try::path`].
     pub fn walk(&mut self, path: &str) {
         for step in path.bytes() {
             let _moved = if step == b's' { self.simplify() } else { self.complicate() };
         }
     }
 
-    /// Takes back part of the last simplification.
+    /// Takes back part of the last shrink step.
     pub fn complicate(&mut self) -> bool {
         self.0.complicate()
     }
@@ -77,13 +76,13 @@ impl Input {
 impl Law {
     /// The inputs of one run, in order.
     pub fn inputs(&self, options: LawOptions) -> impl Iterator<Item = Input> + use<> {
-        // Each law has a tape of its own, so that adding one changes no other.
+        // Each law has its own random stream, so that a new law changes no other.
         let tape = Sha256::digest(format!("{}/{}/{}", options.seed, self.contract, self.name));
         let random = TestRng::from_seed(RngAlgorithm::ChaCha, &tape);
         let mut runner = TestRunner::new_with_rng(Config::default(), random);
         let inputs = (self.inputs)();
         (0..options.cases).filter_map(move |_| {
-            // No strategy here rejects so much that none is left.
+            // No strategy here rejects enough to run out of inputs.
             inputs.new_tree(&mut runner).ok().map(|tree| Input(Box::new(tree)))
         })
     }

@@ -6,7 +6,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use serde_json::{Map, Number, Value};
 use sha2::{Digest as _, Sha256};
 
-/// Characters that JSON, ECMAScript or Unicode treat in a way of their own.
+/// Characters that JSON, ECMAScript or Unicode treat specially.
 const ODD: &[char] = &[
     '"',
     '\\',
@@ -47,7 +47,7 @@ pub fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(letter, 0..12).prop_map(String::from_iter)
 }
 
-/// Letters, and characters of one sort.
+/// Letters, and odd characters of one sort.
 pub fn text_of(sort: fn(char) -> bool) -> impl Strategy<Value = String> {
     let odd: Vec<char> = (0..=0x1f)
         .filter_map(char::from_u32)
@@ -58,7 +58,7 @@ pub fn text_of(sort: fn(char) -> bool) -> impl Strategy<Value = String> {
     proptest::collection::vec(letter, 0..12).prop_map(String::from_iter)
 }
 
-/// Objects and arrays in one another, with nothing difficult in them but the order of their keys.
+/// Nested objects and arrays, with no difficulty except the order of keys.
 pub fn nested() -> impl Strategy<Value = Value> {
     let leaf = (0..10_i64).prop_map(Value::from);
     leaf.prop_recursive(5, 32, 6, |inner| {
@@ -70,7 +70,7 @@ pub fn nested() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A name of a member. ASCII, since the order of other keys is an interpretation.
+/// A member name. ASCII only, since the order of other keys is an interpretation.
 pub fn key() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[a-zA-Z0-9_ .\"\\\\-]{0,6}",
@@ -82,7 +82,7 @@ pub fn key() -> impl Strategy<Value = String> {
 /// Any JSON number but -0.
 pub fn number() -> impl Strategy<Value = Number> {
     const SAFE: i64 = 1 << 53;
-    // What becomes of -0 is an interpretation.
+    // The treatment of -0 is an interpretation.
     let double = |number: f64| {
         Number::from_f64(number).filter(|_| number != 0.0).unwrap_or_else(|| Number::from(0))
     };
@@ -90,7 +90,7 @@ pub fn number() -> impl Strategy<Value = Number> {
         (-1000..1000_i64).prop_map(Number::from),
         (-SAFE..=SAFE).prop_map(Number::from),
         (-1000.0..1000.0_f64).prop_map(double),
-        // Any double at all, by its bits.
+        // Any bit pattern.
         any::<u64>().prop_map(move |bits| double(f64::from_bits(bits))),
     ]
 }
@@ -119,7 +119,7 @@ pub fn members(
     proptest::collection::vec((key(), value), count).prop_map(Map::from_iter)
 }
 
-/// The same value with the members of every object in another order.
+/// The same value with the members of every object shuffled.
 pub fn shuffled(value: &Value, seed: u64) -> Value {
     fn shuffle(value: &Value, random: &mut ChaCha8Rng) -> Value {
         match value {
@@ -136,7 +136,7 @@ pub fn shuffled(value: &Value, seed: u64) -> Value {
     shuffle(value, &mut ChaCha8Rng::seed_from_u64(seed))
 }
 
-/// Canonical JSON by a program that is not ours.
+/// Canonical JSON by an independent implementation.
 ///
 /// # Panics
 /// Never for a JSON value.
@@ -144,12 +144,12 @@ pub fn canonical(value: &Value) -> String {
     serde_json_canonicalizer::to_string(value).expect("it is finite JSON with text keys")
 }
 
-/// A SHA-256 in hex, by a program that is not ours.
+/// SHA-256 in hex by an independent implementation.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// So that nothing inside is taken for a matcher.
+/// Prevents anything inside from being read as a matcher.
 pub fn literal(value: Value) -> Value {
     serde_json::json!({ "$literal": value })
 }

@@ -1,4 +1,4 @@
-//! From what an author wrote to nodes that can be compared.
+//! Compiles what an author wrote into nodes that can be compared.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -28,19 +28,19 @@ pub(super) fn compile(source: &Value, place: Position) -> Result<Node, String> {
 }
 
 pub(super) fn members(map: &Map<String, Value>) -> Result<Vec<(String, Node)>, String> {
-    // As a member it would be compared by name, and pass for something that it is not.
+    // As a plain member, a matcher would be compared by name and silently check something else.
     if let Some(name) = map.keys().find(|key| key.starts_with('$')) {
         return Err(format!(
-            "the matcher `{name}` must stand alone in its object; write `$literal` around a real value with such a key"
+            "the matcher `{name}` must be the only member of its object; wrap a real value with such a key in `$literal`"
         ));
     }
     map.iter().map(|(key, value)| Ok((key.clone(), compile(value, Position::Member)?))).collect()
 }
 
-/// So many expressions are kept: a suite has some hundred, laws make new ones.
+/// The size of the cache: a suite has some hundred expressions, and laws generate new ones.
 const MOST_KEPT: usize = 1_000;
 
-/// The same few expressions stand in thousands of places: each is compiled once.
+/// Caches compiled expressions: the same few occur in thousands of places.
 fn regex(expression: &str) -> Result<Regex, regex::Error> {
     static KEPT: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
         },
         "$matches" => match argument.as_str().map(regex) {
             Some(Ok(regex)) => Ok(Node::Matches(regex)),
-            Some(Err(fault)) => Err(format!("`$matches` has a wrong expression: {fault}")),
+            Some(Err(fault)) => Err(format!("`$matches` has an invalid regular expression: {fault}")),
             None => {
                 Err(format!("`$matches` takes a regular expression as a string, not {argument}"))
             }
@@ -135,7 +135,7 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
         },
         "$literal" => Ok(Node::Exact(argument.clone())),
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
-        "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; say here what is expected".to_owned()),
+        "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; write the expected value here".to_owned()),
         other => Err(format!(
             "unknown matcher `{other}`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat"
         )),

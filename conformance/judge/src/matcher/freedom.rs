@@ -1,10 +1,10 @@
-//! Which changes of a value an author has left free, and where that is written.
+//! Finds the matcher that leaves a change of a value free.
 
 use serde_json::Value;
 
 use super::{Node, Pattern};
 
-/// One step on the way into a value.
+/// One step of a path into a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     Key(String),
@@ -20,7 +20,7 @@ pub struct Change {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
-    /// Another value, perhaps of another type.
+    /// A different value, perhaps of another type.
     Value,
     /// The member is gone.
     Dropped,
@@ -86,7 +86,7 @@ fn same_items(old: &[Value], new: &[Value]) -> bool {
 }
 
 impl Pattern {
-    /// The matcher that leaves a change free; none if the pattern is exact there.
+    /// The matcher that allows a change, or `None` if the pattern is exact there.
     pub fn frees(&self, change: &Change) -> Option<&'static str> {
         frees(&self.root, &change.path, change.touch)
     }
@@ -101,7 +101,7 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
         Node::OneOf(_) => Some("$oneOf"),
         Node::Above(_) => Some("$above"),
         Node::Within { inner, .. } => frees(inner, path, touch),
-        // Which items are compared depends on an earlier answer; what comes after them is free.
+        // Which items are compared depends on an earlier answer; the items after them are free.
         Node::StartsWithSaved(_) => Some("$startsWith"),
         Node::Optional(_) if path.is_empty() && matches!(touch, Touch::Dropped | Touch::Added) => {
             Some("$optional")
@@ -120,13 +120,13 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
             None if touch == Touch::Length => Some("$startsWith"),
             _ => of_items(items, path, touch),
         },
-        // Which item of the pattern an item of the value stands for is not known.
+        // Nobody knows which item of the pattern an item of the value matches.
         Node::Unordered(items) => match path.split_first() {
             None => (touch == Touch::Order).then_some("$unordered"),
             Some((_, rest)) => items.iter().find_map(|item| frees(item, rest, touch)),
         },
         Node::Contains(_) => Some("$contains"),
-        // How many there are is free, and in which order; what each of them is, is not.
+        // Number and order are free; each item is not.
         Node::Each(item) => match path.split_first() {
             None => matches!(touch, Touch::Length | Touch::Order).then_some("$each"),
             Some((_, rest)) => frees(item, rest, touch),
@@ -137,13 +137,13 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
 fn of_items(items: &[Node], path: &[Segment], touch: Touch) -> Option<&'static str> {
     match path.split_first() {
         Some((Segment::Item(index), rest)) => frees(items.get(*index)?, rest, touch),
-        // Items can only change places unseen where both places are free.
+        // Two items can swap unnoticed only if both places are free.
         None if touch == Touch::Order => items.iter().find_map(freedom_within),
         _ => None,
     }
 }
 
-/// Some freedom inside a pattern, if there is any.
+/// Some matcher inside the pattern that allows a change, if any.
 fn freedom_within(node: &Node) -> Option<&'static str> {
     match node {
         Node::Exact(_) | Node::Saved(_) | Node::Absent => None,

@@ -1,6 +1,6 @@
-//! Expected values: exact, but where freedom is written down with a `$` matcher.
+//! Expected values: exact, except where a `$` matcher allows a choice.
 //!
-//! Comparison is of canonical JSON: key order and `1` against `1.0` do not count, everything else does.
+//! Values are compared as canonical JSON: key order and `1` against `1.0` do not matter, everything else does.
 
 mod compile;
 mod freedom;
@@ -17,10 +17,10 @@ use self::words::{around_first_difference, push_index, push_key, short, wanted};
 use crate::saved::Saved;
 use crate::value::sorted;
 
-/// An expected value, ready to be compared.
+/// A compiled expectation.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    /// As it was written, for people.
+    /// As the author wrote it, for people.
     pub source: Value,
     root: Node,
 }
@@ -29,13 +29,13 @@ pub struct Pattern {
 enum Node {
     Exact(Value),
     Any(Kind),
-    /// Of this kind, and with something in it.
+    /// Of this kind and not empty.
     NonEmpty(Kind),
     Matches(Regex),
     OneOf(Vec<Node>),
     /// Only as the value of a member: the member may be absent.
     Optional(Box<Node>),
-    /// Only as the value of a member: the member must not be there.
+    /// Only as the value of a member: the member must be absent.
     Absent,
     Object {
         members: Vec<(String, Node)>,
@@ -44,19 +44,19 @@ enum Node {
     Array(Vec<Node>),
     Unordered(Vec<Node>),
     Contains(Vec<Node>),
-    /// An array of which every item is this.
+    /// An array in which every item matches.
     Each(Box<Node>),
     StartsWith(Vec<Node>),
-    /// Begins with the items of a list that an earlier call answered.
+    /// Begins with the items of a saved list.
     StartsWithSaved(String),
-    /// A number greater than this one, which may be what an earlier call answered.
+    /// A number greater than this one, which may be a saved answer.
     Above(Box<Node>),
-    /// Of so many bytes at most, and this.
+    /// At most this many bytes, and the inner pattern.
     Within {
         bytes: usize,
         inner: Box<Node>,
     },
-    /// What an earlier call answered.
+    /// A saved answer.
     Saved(String),
 }
 
@@ -83,10 +83,10 @@ const KINDS: [(&str, Kind); 8] = [
     ("value", Kind::Value),
 ];
 
-/// Where two values first part.
+/// The first place where two values differ.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// `$` is the whole value; `$.details[0].field` a part of it.
+    /// `$` is the whole value, `$.details[0].field` a part of it.
     pub path: String,
     pub expected: String,
     pub got: String,
@@ -99,13 +99,13 @@ impl Difference {
 }
 
 impl Pattern {
-    /// Reads the matchers in `source`; the error says which one is wrong and what would be right.
+    /// Reads the matchers in `source`. The error names the wrong one and its right form.
     pub fn new(source: Value) -> Result<Self, String> {
         let root = compile(&source, Position::Value)?;
         Ok(Self { source, root })
     }
 
-    /// As [`Self::new`], for an object that may have further members (a contract error).
+    /// As [`Self::new`], for an object that may have more members, such as a contract error.
     pub fn open(source: Map<String, Value>) -> Result<Self, String> {
         let root = Node::Object { members: members(&source)?, open: true };
         Ok(Self { source: Value::Object(source), root })
@@ -116,12 +116,12 @@ impl Pattern {
         Self { source: serde_json::json!({"$any": "value"}), root: Node::Any(Kind::Value) }
     }
 
-    /// A list without items.
+    /// The empty list.
     pub fn empty_list() -> Self {
         Self { source: Value::Array(Vec::new()), root: Node::Array(Vec::new()) }
     }
 
-    /// Whether it demands a list without items.
+    /// Whether it demands the empty list.
     pub fn is_empty_list(&self) -> bool {
         matches!(&self.root, Node::Array(items) if items.is_empty())
     }
@@ -131,13 +131,13 @@ impl Pattern {
         self.difference_given(&Saved::default(), got)
     }
 
-    /// As [`Self::difference`], where the pattern may refer to earlier answers.
+    /// As [`Self::difference`], with the saved answers that the pattern may refer to.
     pub fn difference_given(&self, saved: &Saved, got: &Value) -> Option<Difference> {
         Comparison { saved }.differ(&self.root, got, &mut String::from("$"))
     }
 }
 
-/// A comparison under way.
+/// A comparison in progress.
 #[derive(Clone, Copy)]
 struct Comparison<'a> {
     saved: &'a Saved,
@@ -252,7 +252,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// The earlier answer lacks what the pattern refers to.
+    /// The saved answer lacks what the pattern refers to.
     fn not_saved(self, node: &Node, got: &Value, path: &str) -> Difference {
         let expected = format!("{}, which that answer does not have", wanted(node));
         Difference::new(path, expected, short(got))
@@ -288,8 +288,8 @@ impl Comparison<'_> {
         Some(Difference::new(path, want, have))
     }
 
-    /// Pairs each expected item with an item of its own. Augmenting paths, since with free fields the
-    /// first fit need not be the right one.
+    /// Matches each expected item with a different item. Uses augmenting paths, since with free fields the first fit
+    /// may be wrong.
     fn differ_in_any_order(
         self,
         expected: &[Node],
@@ -304,7 +304,7 @@ impl Comparison<'_> {
             |node: &Node, item: &Value| self.differ(node, item, &mut String::new()).is_none();
         let mut taken_by: Vec<Option<usize>> = vec![None; items.len()];
         for (want, node) in expected.iter().enumerate() {
-            // The common case: items in the order written, or nearly so.
+            // The common case: the items have the written order, or nearly so.
             if want < items.len() && taken_by[want].is_none() && fits(node, &items[want]) {
                 taken_by[want] = Some(want);
                 continue;
@@ -338,8 +338,8 @@ impl Comparison<'_> {
     ) -> Option<Difference> {
         match (expected, got) {
             (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
-                // Rare (`$literal`): the node walk already knows how to name the place.
-                // In an order of its own: an answer's members come in another one each time.
+                // Rare (`$literal`): the node walk already names the place. Sorted, since a subject's member order
+                // may vary between runs.
                 self.differ(&literal(&sorted(expected)), got, path)
             }
             _ => (!same_scalar(expected, got)).then(|| {
@@ -387,7 +387,7 @@ fn literal(value: &Value) -> Node {
     }
 }
 
-/// Numbers are equal when their canonical forms are: as doubles, and -0 is 0.
+/// Numbers are equal if their canonical forms are: compared as doubles, and -0 equals 0.
 fn same_scalar(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),

@@ -1,4 +1,4 @@
-//! A value without what its pattern leaves free: two answers that are right in the same way become the same.
+//! Normalizes a value by its pattern: two answers that are right in the same way become equal.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::{Comparison, Node, Pattern};
 use crate::saved::Saved;
 
 impl Pattern {
-    /// Blanks what is free and puts into one order what has none. A value that fits goes on to fit.
+    /// Blanks whatever is free and sorts whatever has no order. A matching value still matches afterwards.
     pub fn settle(&self, value: &mut Value, saved: &Saved) {
         settle(&self.root, value, saved);
     }
@@ -19,7 +19,7 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
             if *open {
                 map.retain(|key, _| members.iter().any(|(named, _)| named == key));
             }
-            // Whether it is there is free, and may depend on the moment: who holds a lock is not always known.
+            // Presence is free and may depend on timing: the holder of a lock is not always known.
             map.retain(|key, _| {
                 !members
                     .iter()
@@ -34,7 +34,7 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
         (Node::Array(nodes), Value::Array(items)) => {
             nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
         }
-        // An array that fits with whatever items fits with none.
+        // An array that matches `$each` also matches when empty.
         (Node::Each(_), Value::Array(items)) => items.clear(),
         (Node::Unordered(_), Value::Array(items)) => sort(items),
         (Node::Contains(nodes), Value::Array(items)) => {
@@ -46,7 +46,7 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
             nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
         }
         (Node::Within { inner, .. }, value) => settle(inner, value, saved),
-        // Which of several values it is may depend on the moment, too.
+        // Which of the values it is may depend on timing.
         (Node::OneOf(choices), value) => {
             if let Some(values) = choices.iter().map(exact).collect::<Option<Vec<_>>>()
                 && let Some(first) = values.into_iter().next()
@@ -54,12 +54,12 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
                 *value = first;
             }
         }
-        // What else is written is compared, or not known to be free.
+        // Every other node is compared, or not known to be free.
         _ => {}
     }
 }
 
-/// The one value that fits, if there is only one.
+/// The only matching value, if there is just one.
 fn exact(node: &Node) -> Option<Value> {
     match node {
         Node::Exact(value) => Some(value.clone()),
@@ -77,7 +77,7 @@ fn sort(items: &mut [Value]) {
     items.sort_by_cached_key(Value::to_string);
 }
 
-/// Keeps one item for each that must be there. What else is there is free.
+/// Keeps one item for each required one. The other items are free.
 fn witnesses(nodes: &[Node], items: &mut Vec<Value>, saved: &Saved) {
     let fits = |node: &Node, item: &Value| {
         Comparison { saved }.differ(node, item, &mut String::from("$")).is_none()
@@ -91,7 +91,7 @@ fn witnesses(nodes: &[Node], items: &mut Vec<Value>, saved: &Saved) {
     *items = kept;
 }
 
-/// The plainest value of the same kind.
+/// The simplest value of the same kind.
 fn blank(value: &mut Value) {
     *value = match value {
         Value::Null => Value::Null,
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_gone_and_what_is_judged_stays() {
+    fn settling_blanks_free_values_and_keeps_judged_ones() {
         let pattern = Pattern::new(json!({
             "id": { "$any": "string" },
             "at": { "$matches": "^2" },
@@ -139,6 +139,6 @@ mod tests {
             "each": [], "full": "abc",
         });
         assert_eq!(value, settled);
-        assert_eq!(pattern.difference(&value), None, "it goes on to fit");
+        assert_eq!(pattern.difference(&value), None, "it still matches");
     }
 }

@@ -1,10 +1,10 @@
-//! Expectations and differences in words.
+//! Descriptions of expectations and differences for people.
 
 use serde_json::Value;
 
 use super::{KINDS, Node};
 
-/// Two long texts, cut so that the place where they part can be seen.
+/// Clips two long texts around the first difference.
 pub(super) fn around_first_difference(expected: String, got: String) -> (String, String) {
     const BEFORE: usize = 40;
     let alike = expected.chars().zip(got.chars()).take_while(|(a, b)| a == b).count();
@@ -18,7 +18,7 @@ pub(super) fn around_first_difference(expected: String, got: String) -> (String,
     (cut(expected), cut(got))
 }
 
-/// The expectation in words.
+/// Describes the expectation.
 pub(super) fn wanted(node: &Node) -> String {
     match node {
         Node::Exact(value) => short(value),
@@ -27,7 +27,7 @@ pub(super) fn wanted(node: &Node) -> String {
                 KINDS.iter().find(|(_, known)| known == kind).map_or("value", |(word, _)| *word);
             format!("any {word}")
         }
-        Node::NonEmpty(kind) => format!("{}, and not an empty one", wanted(&Node::Any(*kind))),
+        Node::NonEmpty(kind) => format!("{}, not empty", wanted(&Node::Any(*kind))),
         Node::Matches(regex) => format!("a string that matches /{regex}/"),
         Node::OneOf(choices) => choices.iter().map(wanted).collect::<Vec<_>>().join(" or "),
         Node::Saved(reference) => format!("what was saved as `{reference}`"),
@@ -55,7 +55,7 @@ pub(super) fn wanted(node: &Node) -> String {
         Node::StartsWith(items) => {
             clip(format!("[{}, …]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
         }
-        Node::Each(item) => clip(format!("an array of which each is {}", wanted(item))),
+        Node::Each(item) => clip(format!("an array in which each item is {}", wanted(item))),
         Node::Contains(items) => clip(format!(
             "an array with [{}]",
             items.iter().map(wanted).collect::<Vec<_>>().join(", ")
@@ -77,7 +77,7 @@ pub(super) fn push_index(path: &mut String, index: usize) {
     path.push_str(&format!("[{index}]"));
 }
 
-/// A value on one line, cut where nobody reads on.
+/// A value on one line, clipped.
 pub(super) fn short(value: &Value) -> String {
     clip(value.to_string())
 }
@@ -90,7 +90,7 @@ fn clip(text: String) -> String {
     clip_of(text, count)
 }
 
-/// Clips what is left of a text that had `count` characters.
+/// Clips the rest of a text that had `count` characters.
 fn clip_of(text: String, count: usize) -> String {
     match text.char_indices().nth(MOST) {
         Some((at, _)) => format!("{}… ({count} characters)", &text[..at]),

@@ -1,4 +1,4 @@
-//! The lines of a record, as data.
+//! The line types of a record.
 
 use proofmark_protocol::HelloReply;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::law::LawOptions;
 use crate::transcript::{Ending, Seen, Stopped, Transcript, Try};
 use crate::verdict::NotExercised;
 
-/// What is read of the first line before anything else: another version may have another shape.
+/// The only member that is read first: other versions may have other members.
 #[derive(Deserialize)]
 pub(super) struct Version {
     pub(super) format: String,
@@ -29,7 +29,7 @@ pub(super) struct Header {
     interrupted: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unkept: Vec<String>,
-    /// How many lines follow: a record that was cut off is told.
+    /// The number of lines that follow, to detect a truncated record.
     pub(super) cases: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The records of disjoint parts as one.
+//! Merges the records of disjoint parts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::select::{SelectError, Selection};
 use crate::suite::Suite;
 
-/// Why records are not the parts of one run. Records are named as the caller named them.
+/// Why records are not the parts of one run. Names are the caller's.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     #[error("there is nothing to merge")]
@@ -21,7 +21,7 @@ pub enum MergeError {
     #[error("`{first}` and `{other}` have different {what}: {of_first} and {of_other}")]
     Differ { what: &'static str, first: String, other: String, of_first: String, of_other: String },
     #[error(
-        "case `{case}` is in `{first}` and in `{other}`: a shard twice? each case belongs to one part"
+        "case `{case}` is in `{first}` and in `{other}`; each case belongs to one part, so check whether a shard is there twice"
     )]
     Overlap { case: String, first: String, other: String },
     #[error("{count} case(s) are in no part, such as `{case}`: a part is missing")]
@@ -33,8 +33,7 @@ pub enum MergeError {
 }
 
 impl Record {
-    /// The records of the parts of one run as the record of the whole: every case that `selection` asks
-    /// for, each once.
+    /// Merges the records of the parts of one run. Together they must have every case of `selection`, each once.
     pub fn merged(
         parts: Vec<(String, Self)>,
         suite: &Suite,
@@ -84,7 +83,7 @@ impl Record {
     }
 }
 
-/// Where contracts have adapters of their own, a part claims what its adapters do.
+/// Contracts may have adapters of their own, so each part claims what its adapters do.
 fn join(whole: &mut Option<HelloReply>, part: Option<HelloReply>) {
     if let (Some(whole), Some(part)) = (whole, part) {
         for (all, more) in [(&mut whole.contracts, part.contracts), (&mut whole.hooks, part.hooks)]
@@ -95,13 +94,13 @@ fn join(whole: &mut Option<HelloReply>, part: Option<HelloReply>) {
     }
 }
 
-/// Parts of one run are of one subject, one program and the same inputs of laws.
+/// All parts of a run have the same subject, program version and law inputs.
 fn alike(first: &str, whole: &Record, other: &str, part: &Record) -> Result<(), MergeError> {
     let shown = |subject: &Option<HelloReply>| {
         subject.as_ref().map_or_else(
             || "no answer to `hello`".to_owned(),
             |hello| {
-                // What is claimed in one part only is not exercised in the other, and so not certified.
+                // A contract that only one part claims is not exercised in the others, so it is not certified.
                 let alike =
                     HelloReply { contracts: Vec::new(), hooks: Vec::new(), ..hello.clone() };
                 serde_json::to_string(&alike).unwrap_or_default()
@@ -109,7 +108,7 @@ fn alike(first: &str, whole: &Record, other: &str, part: &Record) -> Result<(), 
         )
     };
     let laws =
-        |record: &Record| format!("{} inputs of seed {}", record.laws.cases, record.laws.seed);
+        |record: &Record| format!("{} inputs with seed {}", record.laws.cases, record.laws.seed);
     let compared = [
         ("subjects", shown(&whole.subject), shown(&part.subject)),
         ("versions of proofmark", whole.proofmark.clone(), part.proofmark.clone()),

@@ -1,12 +1,11 @@
-//! A run, written down: everything after a run (verdicts, reports, certificates, merging) is a function
-//! of the suite and this.
+//! The record of a run. Everything after a run (verdicts, reports, certificates, merging) is a function of the suite
+//! and this record.
 //!
-//! One JSON object a line: a header, then each case in name order with what was seen of it. Lines, so
-//! that a record can be searched and compared with everyday tools, and one case can be read without the
-//! others. There is one way to write a record, and reading accepts no other: two runs in which the subject
-//! did the same give the same bytes. No times, no paths of workspaces and nothing of stderr are in it;
-//! members of a subject's objects stand in the order of their names. What a contract leaves open, such as
-//! the order of appends at the same time, is recorded as it was seen.
+//! One JSON object per line: a header, then each case in name order with its transcript. Lines, so that everyday
+//! tools can search and compare records, and one case can be read without the others. There is one way to write a
+//! record, and reading accepts no other: if a subject does the same in two runs, both records have the same bytes. A
+//! record has no times, no workspace paths and no stderr, and members of a subject's objects are sorted by name.
+//! Whatever a contract leaves open, such as the order of concurrent appends, is recorded as it happened.
 
 mod lines;
 mod merge;
@@ -29,23 +28,23 @@ use crate::suite::Suite;
 use crate::transcript::{Answered, Seen, Stopped, Transcript, Try};
 use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 
-/// The version of the format, which every record begins with.
+/// The format version, in the first line of every record.
 pub const FORMAT: &str = "proofmark-transcript/1";
 
-/// All that was seen in a run.
+/// Everything that the harness saw in a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The version of the program that made it.
+    /// The version of the program that wrote it.
     pub proofmark: String,
-    /// The digest of the suite that was run.
+    /// The digest of the suite.
     pub suite: String,
     pub subject: Option<HelloReply>,
     pub laws: LawOptions,
-    /// Which part of the whole was run, as the user said it.
+    /// Which part of the cases was run, as the user wrote it.
     pub partition: Option<String>,
     pub faults: Vec<Fault>,
     pub interrupted: bool,
-    /// What the subject's manifest promises and the subject itself does not say.
+    /// Promises of the subject's manifest that the subject's `hello` does not confirm.
     pub unkept: Vec<String>,
     /// In name order.
     pub cases: Vec<Recorded>,
@@ -65,8 +64,8 @@ pub enum CaseSeen {
 }
 
 impl Record {
-    /// The record of a run whose transcripts were kept (`RunOptions::record`). A run that
-    /// says more than a record may hold has none.
+    /// The record of a run that kept its transcripts (`RunOptions::record`). Fails if the run has more data than a
+    /// record may hold.
     pub fn of(
         outcome: &RunOutcome,
         suite: &Suite,
@@ -104,7 +103,7 @@ impl Record {
         Some(&self.cases[index].seen)
     }
 
-    /// Whether this is the suite that was run.
+    /// Checks that the record belongs to this suite.
     pub fn is_of(&self, suite: &Suite) -> Result<(), RecordError> {
         if self.suite == suite.digest {
             return Ok(());
@@ -112,7 +111,7 @@ impl Record {
         Err(RecordError::OtherSuite { recorded: self.suite.clone(), have: suite.digest.clone() })
     }
 
-    /// Judges every case again, without the subject. What was on stderr is not known any more.
+    /// Judges every case again, without the subject. A record has no stderr.
     pub fn rejudge(&self, suite: &Suite) -> Result<RunOutcome, RecordError> {
         self.is_of(suite)?;
         let judged = self.cases.iter().map(|recorded| self.rejudge_case(suite, recorded));
@@ -145,38 +144,38 @@ impl Record {
         Ok(CaseResult { transcript, ..CaseResult::new(name, verdict) })
     }
 
-    /// Whether a transcript can be one of this case at all.
+    /// Checks that a transcript can belong to this case.
     fn fits(&self, case: &Case, transcript: &Transcript) -> Result<(), RecordError> {
         let odd = |message| Err(RecordError::OddCase { case: case.name.clone(), message });
         let CaseKind::Law(_) = case.kind else {
             if !transcript.tries.is_empty() {
-                return odd("it is no law, and has inputs".to_owned());
+                return odd("it has inputs, but the case is not a law".to_owned());
             }
             let (seen, steps) = (transcript.steps.len(), case.steps.len());
             return if seen > steps {
-                odd(format!("{seen} steps were seen of a case of {steps}"))
+                odd(format!("it has {seen} steps, but the case has {steps}"))
             } else {
                 Ok(())
             };
         };
         if !transcript.steps.is_empty() {
-            return odd("it is a law, and has steps of its own".to_owned());
+            return odd("it has steps, but the case is a law".to_owned());
         }
         let (tried, inputs) = (transcript.tries.len(), self.laws.cases);
         if u32::try_from(tried).map_or(true, |tried| tried > inputs) {
-            return odd(format!("{tried} inputs were seen of a law that was tried with {inputs}"));
+            return odd(format!("it has {tried} inputs, but laws were tried with {inputs}"));
         }
         let wrong = |one: &Try| {
             one.path.len() > MOST_SHRINKS || one.path.bytes().any(|step| !b"sc".contains(&step))
         };
         if transcript.tries.iter().any(wrong) {
-            return odd("the way to an input is a few letters `s` and `c`".to_owned());
+            return odd("a shrink path must consist of a few letters `s` and `c`".to_owned());
         }
         Ok(())
     }
 }
 
-/// With the members of every object in the order of their names.
+/// With the members of every object sorted by name.
 fn settled(transcript: &Transcript) -> Transcript {
     let mut transcript = transcript.clone();
     settle(&mut transcript);

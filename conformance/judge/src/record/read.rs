@@ -1,4 +1,4 @@
-//! A record as bytes, and back. Strict: what is not written as this program writes it is refused.
+//! Reads and writes records. Strict: a record that this program would write differently is refused.
 
 use serde::Deserialize;
 
@@ -6,48 +6,46 @@ use super::lines::{CaseLine, Header, Version};
 use super::{FORMAT, Record};
 use crate::verdict::NotExercised;
 
-/// So many bytes of a record are read.
+/// The size limit of a record.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Why something is no record, or none of this suite.
+/// Why bytes are not a record, or not one of this suite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    #[error("it says that laws were tried with no input; at least one is")]
+    #[error("it says that laws were tried with 0 inputs; at least 1 is required")]
     NoInputs,
-    #[error("it is larger than {MOST_BYTES} bytes; no transcript of a run is")]
+    #[error("it is larger than {MOST_BYTES} bytes, the limit for a transcript")]
     TooLarge,
     #[error("line {line} is not UTF-8 text")]
     NoText { line: usize },
     #[error("it is empty; a transcript begins with a line that says `\"format\":\"{FORMAT}\"`")]
     Empty,
-    #[error("line 1 is no header of a transcript: {fault}")]
+    #[error("line 1 is not the header of a transcript: {fault}")]
     NoHeader { fault: String },
     #[error("its format is `{found}`; this program reads `{FORMAT}`")]
     OtherFormat { found: String },
     #[error("line {line} cannot be read: {fault}")]
     BadLine { line: usize, fault: String },
-    #[error(
-        "line {line} is not as this program writes it, so it was changed or made by something else"
-    )]
+    #[error("line {line} is not in canonical form; it was changed, or another program wrote it")]
     NotCanonical { line: usize },
-    #[error("its last line does not end with a newline: it was cut off")]
+    #[error("its last line does not end with a newline; it was truncated")]
     CutOff,
     #[error(
-        "it has {found} cases, and its header says {stated}: it was cut off, or something was added"
+        "it has {found} cases, but its header says {stated}; it was truncated, or lines were added"
     )]
     WrongCount { found: usize, stated: usize },
-    #[error("line {line}: case `{case}` is there twice")]
+    #[error("line {line}: case `{case}` occurs twice")]
     Twice { line: usize, case: String },
-    #[error("line {line}: case `{case}` is out of order; cases stand in name order")]
+    #[error("line {line}: case `{case}` is out of order; cases must be in name order")]
     OutOfOrder { line: usize, case: String },
     #[error("line {line}: the harness could not run case `{case}`, so the run determined nothing")]
     NoRun { line: usize, case: String },
     #[error("the suite has no case `{case}`")]
     UnknownCase { case: String },
-    #[error("what it says of `{case}` does not fit the case: {message}")]
+    #[error("its transcript of `{case}` does not fit the case: {message}")]
     OddCase { case: String, message: String },
     #[error(
-        "it was made with another suite: its digest is {recorded}, and that of the suite at hand is {have}"
+        "it was made with another suite: its digest is {recorded}, but the digest of this suite is {have}"
     )]
     OtherSuite { recorded: String, have: String },
 }
@@ -61,7 +59,7 @@ impl Record {
         bytes
     }
 
-    /// Reads a record and checks its form. Whether it fits a suite is asked by [`Record::rejudge`].
+    /// Reads a record and checks its form. [`Record::rejudge`] checks whether it fits a suite.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
         if bytes.len() as u64 > MOST_BYTES {
             return Err(RecordError::TooLarge);
@@ -80,7 +78,7 @@ impl Record {
             if let super::CaseSeen::Played(transcript) = &mut recorded.seen {
                 super::settle(transcript);
             }
-            // Also what a reader would drop: a case that was not exercised and has steps.
+            // Also refuses data that a reader would drop, such as steps of a case that was not exercised.
             if self::line(&CaseLine::of(&recorded)).strip_suffix(b"\n") != Some(bytes) {
                 return Err(RecordError::NotCanonical { line });
             }
@@ -106,7 +104,7 @@ impl Record {
     }
 }
 
-/// One line of a record. Nothing in it can fail to be written.
+/// One line of a record. Serializing it cannot fail.
 fn line(value: &impl serde::Serialize) -> Vec<u8> {
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');

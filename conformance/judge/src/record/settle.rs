@@ -1,5 +1,5 @@
-//! A record without what no case judges, so that two runs in which a subject kept the same promises give
-//! the same bytes: process ids in a message, the order of appends at the same time.
+//! Removes from a record whatever no case judges, such as process ids in a message or the order of concurrent
+//! appends. Two runs in which a subject kept the same promises then give the same bytes.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::transcript::{Answered, Ask, FileSeen, Seen, Transcript};
 use crate::verdict::Verdict;
 
 impl Record {
-    /// The record that a certificate rests on. Only of cases that pass, and only where they go on to
-    /// pass: of a failure everything is evidence.
+    /// The record that a certificate rests on. Settles only cases that pass, and only if they still pass afterwards:
+    /// of a failure, everything is evidence.
     #[must_use]
     pub fn settled(mut self, suite: &Suite) -> Self {
         let mut cases = std::mem::take(&mut self.cases);
@@ -32,7 +32,7 @@ impl Record {
     }
 
     fn settled_case(&self, case: &Case, transcript: &Transcript) -> Option<Transcript> {
-        // To settle may repair: what failed must not come out of it as a pass.
+        // Settling may repair an answer: a failure must not become a pass.
         if judge_case(case, self.laws, transcript) != Verdict::Passed {
             return None;
         }
@@ -74,7 +74,7 @@ fn settle(case: &Case, transcript: &mut Transcript) {
     }
 }
 
-/// Keeps what later steps refer to, as the judge does.
+/// Saves whatever later steps refer to, as the judge does.
 fn keep(call: &CallStep, answer: &Answered, saved: &mut Saved) {
     let value = answer.reply.as_ref().ok().and_then(reply_of).map(|(_, value)| value);
     if let (Some(name), Some(value)) = (&call.saved_as, value) {
@@ -85,7 +85,7 @@ fn keep(call: &CallStep, answer: &Answered, saved: &mut Saved) {
     }
 }
 
-/// What later steps refer to: names of answers and the way into them.
+/// Everything that later steps refer to: names of answers and paths into them.
 fn referred_to(case: &Case) -> Vec<String> {
     let mut found = Vec::new();
     let files = case.steps.iter().filter_map(|step| match &step.action {
@@ -108,7 +108,7 @@ fn referred_to(case: &Case) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// What later steps refer to stays as it is.
+/// Keeps whatever later steps refer to.
 fn settle_reply(call: &CallStep, reply: &mut Value, referred: &[String], saved: &Saved) {
     let own = |reference: &String| {
         let name = call.saved_as.as_deref()?;
@@ -139,7 +139,7 @@ fn settle_reply(call: &CallStep, reply: &mut Value, referred: &[String], saved: 
             return;
         }
         if let (Outcome::Fails(_), Value::Object(error)) = (outcome, &mut value) {
-            // Every contract error has one.
+            // Every contract error has a message.
             error.entry("message").or_insert_with(|| json!(""));
         }
         *reply = json!({ key: value });
@@ -147,7 +147,7 @@ fn settle_reply(call: &CallStep, reply: &mut Value, referred: &[String], saved: 
     }
 }
 
-/// Puts a part of the answer back where it was. Not where its way leads through a list that was put in order.
+/// Restores a part of the answer. Fails if its path leads through a list that was sorted.
 fn restore(settled: &mut Value, before: &Value, pointer: &str) -> bool {
     let Some(part) = before.pointer(pointer) else { return true };
     let mut here = settled;
@@ -177,7 +177,7 @@ fn restore(settled: &mut Value, before: &Value, pointer: &str) -> bool {
     true
 }
 
-/// What a fake answered follows from its script, so only what it was asked is kept.
+/// A fake's answers follow from its script, so only the requests are kept.
 fn settle_lists(call: &CallStep, answer: &mut Answered, saved: &Saved) {
     let mut asks = asked(&answer.asks);
     if let Some(pattern) = &call.asks {
@@ -185,7 +185,7 @@ fn settle_lists(call: &CallStep, answer: &mut Answered, saved: &Saved) {
     }
     answer.asks = asks.as_array().into_iter().flatten().map(ask).collect();
     let mut events = Value::Array(joined(&answer.events));
-    // Later steps may refer to a stream that has a name.
+    // Later steps may refer to a named stream.
     if call.stream_as.is_none() {
         call.streams.settle(&mut events, saved);
     }
@@ -225,7 +225,7 @@ fn settle_files(
                 let lines = lines.as_array().into_iter().flatten();
                 *text = lines.map(|line| format!("{line}\n")).collect();
             }
-            // What follows the beginning is part of the lines.
+            // The prefix and the lines overlap: leave the text as it is.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What the operations of a wire are called with.
+//! The arguments of wire operations.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use serde_json::{Map, Value};
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     pub name: String,
-    /// Sent as it is: what is no object is sent, too.
+    /// Sent unchanged, even if it is not an object.
     #[serde(default)]
     pub arguments: Option<Value>,
 }
 
-/// What a server suggests. It may say more.
+/// A suggestion of a server. It may have more members.
 #[derive(Debug, Deserialize)]
 pub struct Suggestion {
     pub target: String,
     pub params: Value,
 }
 
-/// A place in a list of suggestions.
+/// An index into a list of suggestions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OneOfThem {
@@ -30,7 +30,7 @@ struct OneOfThem {
     at: usize,
 }
 
-/// The suggestion that is carried out: the one that is given, or the one at a place of a list, if there is one.
+/// The suggestion to execute: the given one, or the one at an index of a list, if it exists.
 pub fn suggestion(args: &Value) -> Result<Option<Suggestion>, String> {
     if args.get("target").is_some() || args.get("at").is_none() {
         return read(args).map(Some);
@@ -47,13 +47,13 @@ pub struct McpRequest {
     pub params: Option<Value>,
 }
 
-/// Where a request goes.
+/// The path of a request.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Path {
-    /// As it is.
+    /// Sent unchanged.
     Text(String),
-    /// Each is escaped.
+    /// Each segment is escaped.
     Segments(Vec<String>),
 }
 
@@ -75,7 +75,7 @@ pub struct HttpRequest {
     #[serde(default, deserialize_with = "present")]
     pub body: Option<Value>,
     pub text: Option<String>,
-    /// Headers of the answer that are told.
+    /// The response headers to include in the answer.
     #[serde(default)]
     pub tell: Vec<String>,
 }
@@ -126,11 +126,11 @@ pub struct CloseSocket {
 pub struct ReadFile {
     pub path: Option<String>,
     pub log: Option<BTreeMap<String, String>>,
-    /// Lines that are waited for. Not one of several, as with messages: each of them.
+    /// The lines to wait for. Unlike messages, all of them must arrive.
     pub until: Option<Sought>,
 }
 
-/// What messages are looked for: those that have these members, or those of one of several such objects.
+/// The messages to look for: those with these members, or with the members of one of several objects.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Sought {
@@ -146,7 +146,7 @@ impl Sought {
         }
     }
 
-    /// Whether everything that is looked for is among them.
+    /// Whether each of the sought objects matches one of the lines.
     pub fn all_among(&self, lines: &[Value]) -> bool {
         let among = |members| lines.iter().any(|line| has_all(members, line));
         match self {
@@ -164,7 +164,7 @@ fn has_all(members: &Map<String, Value>, message: &Value) -> bool {
     })
 }
 
-/// Tells `"body": null` from no body at all.
+/// Distinguishes `"body": null` from no body.
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -173,7 +173,7 @@ pub fn read<T: DeserializeOwned>(args: &Value) -> Result<T, String> {
     T::deserialize(args).map_err(|fault| fault.to_string())
 }
 
-/// Whether a call can be made with these arguments, once earlier answers are in place.
+/// Checks the arguments of a call, after earlier answers are filled in.
 pub fn check(operation: &str, args: &Value) -> Result<(), String> {
     let both = |one: bool, other: bool, names: &str| match (one, other) {
         (true, false) | (false, true) => Ok(()),
@@ -201,11 +201,13 @@ pub fn check(operation: &str, args: &Value) -> Result<(), String> {
         "file.read" => {
             let file: ReadFile = read(args)?;
             match (&file.until, &file.log) {
-                (Some(_), None) => Err("`until` waits for lines of a `log`".to_owned()),
+                (Some(_), None) => {
+                    Err("`until` needs a `log`, whose lines it waits for".to_owned())
+                }
                 _ => both(file.path.is_some(), file.log.is_some(), "`path` and `log`"),
             }
         }
-        // Operations of contracts say themselves what they take.
+        // Contracts check the arguments of their own operations.
         _ => Ok(()),
     }
 }
@@ -230,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_that_is_looked_for_must_be_there() {
+    fn all_sought_lines_must_be_there() {
         let lines = [json!({"type": "a", "n": 1}), json!({"type": "b"})];
         let among = |sought: Value| read::<Sought>(&sought).unwrap().all_among(&lines);
         assert!(among(json!({"type": "b"})));
@@ -255,7 +257,11 @@ mod tests {
     #[case("file.read", json!({"log": {"runId": "x"}, "until": {"type": "a"}}), true)]
     #[case("file.read", json!({"path": "a", "until": {"type": "a"}}), false)]
     #[case("sage.any", json!(7), true)]
-    fn wrong_arguments_are_told(#[case] operation: &str, #[case] args: Value, #[case] right: bool) {
+    fn wrong_arguments_are_refused(
+        #[case] operation: &str,
+        #[case] args: Value,
+        #[case] right: bool,
+    ) {
         assert_eq!(check(operation, &args).is_ok(), right, "{:?}", check(operation, &args));
     }
 }

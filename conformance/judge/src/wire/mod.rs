@@ -1,4 +1,4 @@
-//! The wires that contracts are spoken on, and the operations of each.
+//! The wires of contracts, and the operations of each.
 
 pub mod arguments;
 
@@ -6,12 +6,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// In a transcript: the server answered, but not in the wire's own words.
+/// In a transcript: the server's answer violates the wire's protocol.
 pub const ODD: i64 = -32_011;
-/// In a transcript: the adapter's answer to `open` names no wire that can be used.
+/// In a transcript: the adapter's answer to `open` offers no usable wire.
 pub const NO_WIRE: i64 = -32_012;
 
-/// What a contract is spoken on, if not on the adapter's pipe.
+/// A contract's own wire, if it does not use the adapter's pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
@@ -29,7 +29,7 @@ impl Wire {
         }
     }
 
-    /// What cases can do on it.
+    /// The operations that cases can use on it.
     pub fn operations(self) -> &'static [&'static str] {
         match self {
             Self::Mcp => &["mcp.tool", "mcp.suggestion", "mcp.request"],

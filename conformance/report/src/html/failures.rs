@@ -1,4 +1,4 @@
-//! Each failure with all that is needed to understand it, and no more than a page can bear.
+//! Each failure with its details, within the limits of a page.
 
 use maud::{Markup, html};
 use proofmark_judge::matcher::Difference;
@@ -9,16 +9,16 @@ use crate::failure::levelled;
 use crate::report::Report;
 use crate::text::{counted, cut, visible, visible_line};
 
-/// So many bytes of failures are told whole; what comes after has its reason and its command.
+/// The most bytes of detailed failures; later failures show only the reason and the command.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// So many are open when the page opens.
+/// How many failures are expanded when the page opens.
 const OPEN: usize = 3;
-/// So many calls, calls of fakes, and lines of stderr one failure shows.
+/// The most calls, calls of fakes, and stderr lines of one failure.
 const MOST_CALLS: usize = 30;
 const MOST_LINES: usize = 40;
 
 pub(super) fn section(report: &Report<'_>) -> Markup {
-    // What counts comes first, each in the order of names.
+    // Failures that count come first, each group in name order.
     let (counting, other): (Vec<_>, Vec<_>) =
         report.failures().partition(|(name, _)| report.counts(name));
     if counting.is_empty() && other.is_empty() {
@@ -53,7 +53,7 @@ fn one(report: &Report<'_>, name: &str, failure: &Failure, open: bool, whole: bo
             }
             div.inside {
                 @if whole { (inside(report, name, failure)) }
-                @else { p.quiet { "More than fits on a page failed; run this case alone to see all of it." } }
+                @else { p.quiet { "There are too many failures for one page; run this case alone to see its details." } }
                 (command("Run it alone", &report.rerun.command(name)))
             }
         }
@@ -91,7 +91,7 @@ fn inside(report: &Report<'_>, name: &str, failure: &Failure) -> Markup {
     }
 }
 
-/// `operation {arguments}`, and where it took place if that is not the usual place.
+/// `operation {arguments}`, and its process and session unless they are the main ones.
 fn called(call: &CallSeen) -> Markup {
     html! { code { (call.operation) " " (line(&call.args)) } (place(call)) }
 }
@@ -104,7 +104,7 @@ fn place(call: &CallSeen) -> Markup {
     }
 }
 
-/// The calls before: those nearest to the failure, if there are many.
+/// The calls before the failure; only the last ones if there are many.
 fn transcript(failure: &Failure) -> Markup {
     let skipped = failure.transcript.len().saturating_sub(MOST_CALLS);
     html! {
@@ -141,14 +141,14 @@ fn stderr(lines: &[String]) -> Markup {
     html! {
         @if !lines.is_empty() {
             figure {
-                figcaption { "The subject's last words on stderr" }
+                figcaption { "The subject's last lines on stderr" }
                 pre tabindex="0" { @for text in &lines[skipped..] { (visible_line(&cut(text, 400, 60))) "\n" } }
             }
         }
     }
 }
 
-/// A command with a button that copies it; the script shows the button.
+/// A command with a copy button, which the script shows.
 fn command(label: &str, command: &str) -> Markup {
     html! {
         figure.command {
@@ -168,7 +168,7 @@ fn pretty(value: &Value) -> String {
     visible(&cut(&text, 3000, 600)).into_owned()
 }
 
-/// Both sides, with what is not alike marked.
+/// Both sides, with the difference highlighted.
 fn first_difference(difference: &Difference) -> Markup {
     let (expected, got) = (visible_line(&difference.expected), visible_line(&difference.got));
     let (head, tail) = alike(&expected, &got);
@@ -183,7 +183,7 @@ fn first_difference(difference: &Difference) -> Markup {
     }
 }
 
-/// How many bytes are alike at the beginning and at the end of both.
+/// The number of equal bytes at the start and at the end of both.
 fn alike(a: &str, b: &str) -> (usize, usize) {
     let same = |pair: &(char, char)| pair.0 == pair.1;
     let length = |pairs: &mut dyn Iterator<Item = (char, char)>| {
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_alike_is_marked() {
+    fn the_difference_is_marked() {
         let mark = |a: &str, b: &str| {
             let (head, tail) = alike(a, b);
             [a, b].map(|text| marked(text, head, tail).into_string())

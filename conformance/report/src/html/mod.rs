@@ -1,7 +1,7 @@
-//! The report as one page: no network, no fonts of others, nothing that runs but a little of its own.
+//! The report as one page without network access, external fonts or foreign scripts.
 //!
-//! The page works without its script, by keyboard, on a phone and on paper. The same run gives the
-//! same bytes: no times, no chance.
+//! The page works without its script, by keyboard, on a phone and on paper. The same run gives the same bytes: it has
+//! no times and nothing random.
 
 mod failures;
 mod requirements;
@@ -56,7 +56,7 @@ pub fn page(report: &Report<'_>) -> String {
     page.into_string()
 }
 
-/// Nothing but the style and the script above, to the byte.
+/// A policy that allows exactly the style and the script above.
 fn policy() -> String {
     let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
@@ -76,11 +76,11 @@ fn name(report: &Report<'_>) -> String {
         Some(subject) => {
             format!("{} {}", cut(&subject.name, 100, 10), cut(&subject.version, 60, 10))
         }
-        None => "a subject without a name".to_owned(),
+        None => "an unknown subject".to_owned(),
     }
 }
 
-/// The last word, whether it is good news, and what it rests on.
+/// The overall verdict, its style, and its basis.
 fn headline(report: &Report<'_>) -> (&'static str, &'static str, String) {
     let totals = report.totals(None);
     let all = totals.passed + totals.failed + totals.known + totals.idle;
@@ -98,7 +98,7 @@ fn headline(report: &Report<'_>) -> (&'static str, &'static str, String) {
         _ => format!("{certified} of {} certified", counted(claimed, "claimed contract")),
     };
     match (report.outcome.interrupted, report.aim, report.holds) {
-        (true, ..) => ("interrupted", "bad", format!("{cases}; what is missing was not tried")),
+        (true, ..) => ("interrupted", "bad", format!("{cases}; the missing cases were not tried")),
         (_, Aim::Certify, true) => ("certified", "good", format!("{contracts}; {cases}")),
         (_, Aim::Certify, false) => ("not certified", "bad", format!("{contracts}; {cases}")),
         (_, Aim::Run, true) => ("all selected cases passed", "good", cases),
@@ -120,7 +120,7 @@ fn header(report: &Report<'_>) -> Markup {
                     dt { "Language" } dd { (visible_line(&cut(&subject.language, 100, 10))) }
                     dt { "Claims" } dd { (claims(&subject.contracts)) }
                 } @else {
-                    dt { "Subject" } dd { "It never introduced itself." }
+                    dt { "Subject" } dd { "It never answered `hello`." }
                 }
                 dt { "Suite" } dd { code { (report.suite.digest) } }
                 dt { "Laws" } dd {
@@ -188,7 +188,7 @@ fn glance(report: &Report<'_>) -> Markup {
     }
 }
 
-/// `3 of 4`, and a bar for those who look.
+/// `3 of 4`, and a bar.
 fn share((holding, all): (usize, usize)) -> Markup {
     html! {
         span.share {
@@ -203,7 +203,7 @@ fn share((holding, all): (usize, usize)) -> Markup {
     }
 }
 
-/// What no case is to blame for, and what else a reader should know.
+/// Faults that no case is to blame for, and other notes.
 fn faults(report: &Report<'_>) -> Markup {
     let mut notes: Vec<String> = report.outcome.unknown_claims(report.suite);
     notes.extend(report.silent_reason());
@@ -226,7 +226,7 @@ fn faults(report: &Report<'_>) -> Markup {
     }
 }
 
-/// Hidden until the script makes it work.
+/// Hidden until the script enables it.
 fn filter(report: &Report<'_>) -> Markup {
     let failing = report.failures().next().is_some();
     html! {

@@ -1,4 +1,4 @@
-//! A contract, promise by promise, with the cases that show each.
+//! A contract's promises, with the cases that show each.
 
 use maud::{Markup, html};
 use proofmark_judge::verdict::{ContractResult, RequirementResult, RequirementVerdict, Verdict};
@@ -24,7 +24,7 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
     let (class, word) = match &result.verdict {
         RequirementVerdict::Holds => ("badge good", "holds"),
         RequirementVerdict::Broken { .. } if requirement.decides() => ("badge bad", "broken"),
-        // It is told, but must not look like a defeat.
+        // Reported, but it must not look like a failure.
         RequirementVerdict::Broken { .. } => ("badge warn", "differs"),
         RequirementVerdict::NotShown { .. } => ("badge warn", "not shown"),
         RequirementVerdict::NotApplicable { .. } => ("badge quiet", "does not apply"),

@@ -1,4 +1,4 @@
-//! A made-up run: a requirement for each verdict, a contract that nobody claims, a fault of the run.
+//! A made-up run: a requirement for each verdict, an unclaimed contract, and a fault of the run.
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
@@ -16,7 +16,7 @@ use proofmark_report::{Aim, Report};
 use proofmark_suite::{Extensions, SuiteFiles};
 use serde_json::{Map, Value, json};
 
-/// Two contracts: `demo` with a requirement for each verdict, `other` that nobody claims.
+/// Two contracts: `demo` with a requirement for each verdict, and `other`, which nobody claims.
 pub(crate) fn suite() -> Suite {
     let requirement = |id: &str, further: &str| {
         format!(
@@ -72,7 +72,7 @@ pub(crate) fn suite() -> Suite {
         .expect("the suite is sound")
 }
 
-/// The subject said "hello wurld" where "hello world" was expected, after a good call.
+/// The subject returned "hello wurld" instead of "hello world", after a good call.
 pub(crate) fn failed() -> Verdict {
     let call = |operation: &str, args: Value, process: &str| CallSeen {
         operation: operation.to_owned(),
@@ -156,7 +156,7 @@ pub(crate) fn rerun() -> Rerun {
     }
 }
 
-/// Judges a run and hands it to `read`.
+/// Judges a run and passes its report to `read`.
 pub(crate) fn reported<T>(
     outcome: &RunOutcome,
     aim: Aim,
@@ -180,10 +180,10 @@ pub(crate) fn reported<T>(
     })
 }
 
-/// All that a reader of any format might stumble over.
+/// Text that could break or fool a reader of any format.
 pub(crate) const HOSTILE: &str = "]]></failure></script><script>alert(1)</script>\u{1b}[31m\u{202e}\u{fffe}\0\r\n::stop-commands::x\n  ::error::y\n##[error]z | `a` **b** [c](javascript:d) <img src=x> # SKIP \\ %0A &amp; \u{9b}\u{e0041}";
 
-/// A run in which everything that a subject can say is hostile.
+/// A run in which all text from the subject is hostile.
 pub(crate) fn hostile() -> RunOutcome {
     let mut outcome = outcome();
     outcome.faults = vec![Fault::Garbage { message: HOSTILE.to_owned() }];

@@ -9,7 +9,7 @@ use proofmark_judge::outcome::{asked, joined};
 use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 use serde_json::Value;
 
-/// The word in the case that leaves the change from `seen` to `other` free; none if nothing does.
+/// The word in the case that allows the change from `seen` to `other`, if any.
 pub(super) fn freedom(step: &Step, seen: &Seen, other: &Seen) -> Option<&'static str> {
     match (&step.action, seen, other) {
         (Action::Leaves(expected), Seen::Files(files), Seen::Files(others)) => {
@@ -25,7 +25,7 @@ pub(super) fn freedom(step: &Step, seen: &Seen, other: &Seen) -> Option<&'static
     }
 }
 
-/// The last freedom, if all of them are free, and there are any.
+/// The matcher of the last change, if there is a change and all of them are allowed.
 fn all<T>(
     changed: impl Iterator<Item = T>,
     freedom: impl Fn(T) -> Option<&'static str>,
@@ -50,7 +50,7 @@ fn of_answer(call: &CallStep, answer: &Answered, other: &Answered) -> Option<&'s
         Outcome::Returns(pattern) => Some((pattern, of_kind("value")?)),
         Outcome::Fails(pattern) => Some((pattern, of_kind("error")?)),
     });
-    // What fits another alternative is free because there are several.
+    // A value that fits another alternative is allowed by `either`.
     let either = (call.expect.len() > 1).then_some("either");
     patterns
         .into_iter()
@@ -99,6 +99,6 @@ fn of_file(expected: &FileExpected, file: &FileSeen, other: &FileSeen) -> Option
         lines.collect::<Option<Vec<Value>>>().map(Value::Array)
     };
     let (before, after) = (lines(before)?, lines(after)?);
-    // The same JSON in other bytes.
+    // The same JSON in different bytes.
     if before == after { Some("ndjson") } else { of_value(pattern, &before, &after) }
 }

@@ -1,8 +1,8 @@
-//! Response mutants: what was seen of a subject that passes, with one thing changed at a time. Every
-//! change must turn the pass into a failure, unless the case itself says that the place is free.
+//! Response mutants: transcripts of a passing subject with one thing changed. Every change must turn the pass into a
+//! failure, unless the case explicitly allows it.
 //!
-//! A verdict is a function of the case and its transcript, so a mutant needs no second run of the
-//! subject: the changed transcript is judged in its place, by the same code.
+//! A verdict is a function of the case and its transcript, so a mutant needs no second run of the subject: the same
+//! code judges the changed transcript.
 
 mod freedom;
 mod seen;
@@ -23,26 +23,26 @@ use serde::Serialize;
 use self::freedom::freedom;
 use crate::SelftestError;
 
-/// So many generated cases of each law are mutated.
+/// The number of generated cases of each law to mutate.
 const EXAMPLES_OF_A_LAW: u32 = 3;
 
-/// What became of the mutants of all cases.
+/// The results of the mutants of all cases.
 #[derive(Debug, Default, Serialize)]
 pub struct MutantReport {
     pub contracts: BTreeMap<String, Tally>,
-    /// The same by requirement: mutants of the cases that show it.
+    /// By requirement: the mutants of the cases that show it.
     #[serde(skip)]
     pub requirements: BTreeMap<String, Tally>,
-    /// Mutants that nobody noticed, where nothing says that they are free.
+    /// Mutants that no case noticed and that no matcher allows.
     pub survivors: Vec<Survivor>,
-    /// Cases that not a single mutant fails.
+    /// Cases that fail for no mutant.
     pub toothless: Vec<String>,
-    /// Kinds of change that every case which could notice them declares free. Worth reading: each is
-    /// something that no implementation is held to.
+    /// Kinds of change that every case allows which could notice them. Worth reading: no implementation is held to
+    /// these.
     pub unnoticed: Vec<Unnoticed>,
-    /// What the subject did that no case is to blame for.
+    /// Faults that no case is to blame for.
     pub faults: Vec<String>,
-    /// Cases that the subject itself does not pass, so that nothing can be said.
+    /// Cases that the subject itself does not pass, so that they cannot be mutated.
     pub not_passed: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Tally {
     pub cases: usize,
     pub killed: usize,
     pub survived: usize,
-    /// Changes of what a case declares free, by the matcher that says so.
+    /// Changes that a case allows, by matcher.
     pub free: BTreeMap<&'static str, usize>,
 }
 
@@ -65,7 +65,7 @@ impl Tally {
         }
     }
 
-    /// Killed, of those that had to be, in per cent.
+    /// The percentage of killed mutants, without the allowed ones.
     pub fn rate(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "there are far fewer than 2^53")]
         match self.killed + self.survived {
@@ -87,7 +87,7 @@ pub struct Survivor {
 /// A kind of change that no case notices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unnoticed {
-    /// Of what: an operation, perhaps with the code of its failure, or a file.
+    /// An operation, perhaps with the code of its failure, or a file.
     pub of: String,
     pub place: String,
     pub mutation: &'static str,
@@ -104,7 +104,7 @@ impl MutantReport {
     }
 }
 
-/// Runs every case once on the subject, and judges every mutant of what was seen.
+/// Runs every case once on the subject, and judges every mutant of its transcript.
 pub fn check(
     suite: &Suite,
     command: &SubjectCommand,
@@ -138,7 +138,7 @@ pub fn check(
     Ok(report)
 }
 
-/// Some of the cases that laws make.
+/// Some of the cases that laws generate.
 fn examples(suite: &Suite) -> Result<Vec<Case>, SelftestError> {
     let options = LawOptions { cases: EXAMPLES_OF_A_LAW, ..LawOptions::default() };
     let mut examples = Vec::new();
@@ -150,10 +150,10 @@ fn examples(suite: &Suite) -> Result<Vec<Case>, SelftestError> {
     Ok(examples)
 }
 
-/// A kind of change: of which operation's answer, where, and what was done.
+/// A kind of change: operation, place and mutation.
 type Kind = (String, String, &'static str);
 
-/// Which kinds of change some case noticed, and which were free.
+/// The kinds of change that some case noticed, and those that were allowed.
 #[derive(Default)]
 struct Noticed {
     killed: BTreeSet<Kind>,
@@ -171,7 +171,7 @@ impl Noticed {
 }
 
 impl MutantReport {
-    /// `generated`: a law made the case.
+    /// `generated`: a law generated the case.
     fn mutate(
         &mut self,
         case: &Case,
@@ -183,7 +183,7 @@ impl MutantReport {
         let mut tally = Tally::default();
         let mut teeth = 0;
         for (index, (step, seen)) in case.steps.iter().zip(&transcript.steps).enumerate() {
-            // Later steps can only notice what an earlier one saved.
+            // Later steps can only notice what this step saved.
             let saves =
                 step.calls().iter().any(|call| call.saved_as.is_some() || call.stream_as.is_some());
             let rest = || case.steps.iter().zip(&transcript.steps).skip(index + 1);
@@ -192,7 +192,7 @@ impl MutantReport {
                 let judged = judge.step(step, &mutant.seen);
                 let fails = judged.is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
-                // That a failure is no value, and a broken answer none, is no merit of the case.
+                // The case deserves no credit for noticing a failure instead of a value, or a malformed answer.
                 let by_the_case = !mutant.how.contains("instead of")
                     && !judged.is_err_and(|failure| failure.reason == "bad-answer");
                 teeth += usize::from(fails && by_the_case);
@@ -222,7 +222,7 @@ impl MutantReport {
                 }
             });
             if judge.step(step, seen).is_err() {
-                // It passed when it ran; judged again, it must too.
+                // It passed when it ran, so it must pass again.
                 self.not_passed.push(case.name.clone());
                 self.contracts.entry(case.contract.clone()).or_default().add(&tally);
                 return;
@@ -239,7 +239,7 @@ impl MutantReport {
     }
 }
 
-/// `$.details[0]` becomes `$.details[]`, so that the places of two cases can be compared.
+/// `$.details[0]` becomes `$.details[]`, so that places in different cases are comparable.
 fn without_indices(place: &str) -> String {
     let mut out = String::with_capacity(place.len());
     let mut inside = false;
@@ -249,7 +249,7 @@ fn without_indices(place: &str) -> String {
             out.push(character);
         }
     }
-    // `call 3 answer` of several at once is an answer like any other.
+    // Treat `call 3 answer` of concurrent calls like any other answer.
     match out.split_once(" answer") {
         Some((_, rest)) => format!("answer{rest}"),
         None => out,

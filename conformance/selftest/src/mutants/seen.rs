@@ -1,4 +1,4 @@
-//! One change to what was seen of one step: an answer, a call of a fake, a file.
+//! Single changes to the observation of one step: an answer, a call of a fake, a file.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::value::{changed, sampled};
 
-/// What was seen, with one thing changed.
+/// An observation with one change.
 pub(super) struct Mutant {
-    /// Of what: an operation, perhaps with the code of its failure, or a file.
+    /// An operation, perhaps with the code of its failure, or a file.
     pub(super) of: String,
-    /// Where: `answer $.details[0]`, `file a.sage`.
+    /// The place: `answer $.details[0]`, `file a.sage`.
     pub(super) place: String,
     pub(super) how: &'static str,
     pub(super) seen: Seen,
@@ -22,7 +22,7 @@ pub(super) struct Mutant {
 
 type Tell<'a> = &'a mut dyn FnMut(Mutant);
 
-/// Tells every mutant of what was seen of a step.
+/// Passes every mutant of a step's observation to `tell`.
 pub(super) fn mutants(step: &Step, seen: &Seen, tell: Tell<'_>) {
     match (&step.action, seen) {
         (Action::Leaves(_), Seen::Files(files)) => of_files(files, tell),
@@ -54,7 +54,7 @@ fn named(call: &CallStep, answer: &Answered) -> String {
     }
 }
 
-/// Takes the place, what was done, and the changed thing.
+/// Takes the place, the mutation, and the changed value.
 type TellOf<'a, T> = &'a mut dyn FnMut(String, &'static str, T);
 
 fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Answered>) {
@@ -62,15 +62,15 @@ fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Ans
     for hidden in &call.hides {
         let mut events = answer.events.clone();
         events.push(json!({ "message": hidden }));
-        tell("the stream".to_owned(), "hidden text told", with_events(answer, events));
+        tell("the stream".to_owned(), "hidden text leaked", with_events(answer, events));
         if let Some(reply) = telling(reply, hidden) {
-            tell("answer".to_owned(), "hidden text told", with_reply(answer, reply));
+            tell("answer".to_owned(), "hidden text leaked", with_reply(answer, reply));
         }
     }
     of_reply(reply, &mut |place, how, reply| {
         tell(place, how, with_reply(answer, reply));
     });
-    // With several calls at once, calls of fakes are seen at the end.
+    // With concurrent calls, calls of fakes are recorded at the end.
     if alone {
         of_asks(&answer.asks, &mut |place, how, asks| {
             let (reply, events) = (answer.reply.clone(), answer.events.clone());
@@ -82,7 +82,7 @@ fn of_call(call: &CallStep, answer: &Answered, alone: bool, tell: TellOf<'_, Ans
     });
 }
 
-/// The same answer but for the reply. The rest is copied, and not what is replaced: replies may be large.
+/// Replaces the reply. Copies only the rest, since replies may be large.
 fn with_reply(answer: &Answered, reply: Value) -> Answered {
     Answered { reply: Ok(reply), asks: answer.asks.clone(), events: answer.events.clone() }
 }
@@ -91,7 +91,7 @@ fn with_events(answer: &Answered, events: Vec<Value>) -> Answered {
     Answered { reply: answer.reply.clone(), asks: answer.asks.clone(), events }
 }
 
-/// The same answer with a text added to one of its strings, if it has one.
+/// Appends a text to one of the reply's strings, if it has one.
 fn telling(reply: &Value, hidden: &str) -> Option<Value> {
     fn last(value: &mut Value) -> Option<&mut String> {
         match value {
@@ -262,7 +262,7 @@ fn of_file(file: &FileSeen) -> Vec<(&'static str, FileSeen)> {
     }
     let parsed: Result<Vec<Value>, _> = text.lines().map(serde_json::from_str).collect();
     if let Ok(lines) = parsed {
-        // An answer's mutants, on what the lines say. Whole lines were dropped and moved above.
+        // Also the mutants of the parsed lines. Dropped and moved lines are covered above.
         changed(&Value::Array(lines), &mut |mutant| {
             if let (Value::Array(lines), false) = (&mutant.value, mutant.path.is_empty()) {
                 push(mutant.how, lines.iter().map(|line| format!("{line}\n")).collect());

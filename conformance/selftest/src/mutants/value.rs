@@ -1,36 +1,36 @@
-//! One change to one JSON value.
+//! Single changes to a JSON value.
 
 use proofmark_judge::matcher::Segment;
 use serde_json::{Map, Number, Value, json};
 
-/// A value with one thing changed.
+/// A value with one change.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Changed {
     pub(super) path: Vec<Segment>,
-    /// What was done, in two or three words.
+    /// The mutation, in two or three words.
     pub(super) how: &'static str,
     pub(super) value: Value,
 }
 
-/// All items of an array up to this length are changed; of a longer one the first and the last.
+/// Arrays up to this length are changed in every item; longer ones only in the first and the last.
 const ITEMS: usize = 5;
 
-/// A member that nobody expects.
+/// An unexpected member.
 const STRANGE: &str = "proofmarkStranger";
 
-/// Tells every single change of a value, at every depth. One at a time: a value may be large.
+/// Passes every single change of a value, at every depth, to `tell`. One at a time, since a value may be large.
 pub(super) fn changed(value: &Value, tell: &mut dyn FnMut(Changed)) {
     walk(value, &mut Vec::new(), &|changed| changed, tell);
 }
 
-/// `whole` puts a changed part back where it came from.
+/// `whole` puts a changed part back in its place.
 fn walk(
     part: &Value,
     path: &mut Vec<Segment>,
     whole: &dyn Fn(Value) -> Value,
     tell: &mut dyn FnMut(Changed),
 ) {
-    // A change that leaves the same value is none.
+    // Skip changes that give the same value.
     for (how, other) in here(part).into_iter().filter(|(_, other)| other != part) {
         tell(Changed { path: path.clone(), how, value: whole(other) });
     }
@@ -68,7 +68,7 @@ fn walk(
     }
 }
 
-/// What can be done to a value as a whole.
+/// The changes to a value as a whole.
 fn here(value: &Value) -> Vec<(&'static str, Value)> {
     match value {
         Value::Null => vec![
@@ -91,7 +91,7 @@ fn of_number(number: &Number) -> Vec<(&'static str, Value)> {
         vec![("another type", json!(number.to_string())), ("another type", Value::Null)];
     let value = number.as_f64().unwrap_or_default();
     for other in [value + 1.0, value - 1.0] {
-        // Beyond 2^53 one more is the same double.
+        // Beyond 2^53, adding one gives the same double.
         if other != value && other.is_finite() {
             changes.push(("number off by one", json!(other)));
         }
@@ -147,13 +147,13 @@ fn of_members(map: &Map<String, Value>) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// All members of an object that a person wrote, the first ones of a very large one.
+/// All members of an object of usual size, and the first ones of a very large one.
 fn sampled_members(length: usize) -> impl Fn(usize) -> bool {
     const MEMBERS: usize = 40;
     move |index| length <= MEMBERS || index < MEMBERS
 }
 
-/// All indices of a short array, some of a long one.
+/// All indices of a short array, and the first and last of a long one.
 pub(super) fn sampled(length: usize) -> Vec<usize> {
     if length <= ITEMS {
         return (0..length).collect();

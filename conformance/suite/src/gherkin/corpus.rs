@@ -1,4 +1,4 @@
-//! Forms of Gherkin, each held against what Cucumber's own parser makes of it (`tests/gherkin/oracle.py`).
+//! Compares our parser with Cucumber's own on a corpus of Gherkin forms (`tests/gherkin/oracle.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn as_oracle(scenario: &Scenario) -> Value {
     let step = |step: &Step| {
         let mut value = json!({ "text": step.text });
         if let Some(doc) = &step.doc_string {
-            // Ours are whole lines; Cucumber's have no line end after the last.
+            // Our doc strings are whole lines; Cucumber's have no newline after the last.
             let content = doc.text.strip_suffix('\n').unwrap_or(&doc.text);
             value["docString"] = json!({ "mediaType": doc.media_type, "content": content });
         }
@@ -54,5 +54,5 @@ fn every_form_is_read_as_cucumber_reads_it() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(forms >= 20, "{forms} forms alone");
+    assert!(forms >= 20, "{forms} forms only");
 }

@@ -7,18 +7,18 @@ use proofmark_judge::problem::Span;
 /// A scenario, or one row of an outline.
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
-    /// Of the scenario's title, or of the row.
+    /// The position of the scenario's title, or of the row.
     pub(super) at: Span,
     /// The line of the scenario's title.
     pub(super) title: usize,
     pub(super) name: String,
-    /// Those of the feature, the rule, the scenario and the examples, in this order.
+    /// The tags of the feature, the rule, the scenario and the examples, in this order.
     pub(super) tags: Vec<Tag>,
-    /// Those that stand right above the scenario.
+    /// The tags directly above the scenario.
     pub(super) own_tags: Vec<Tag>,
-    /// Those of the backgrounds come first.
+    /// Steps of the backgrounds come first.
     pub(super) steps: Vec<Step>,
-    /// How many rows the outline has, if it is one of them.
+    /// The number of rows, if this is a row of an outline.
     pub(super) rows: Option<usize>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Step {
     pub(super) at: Span,
     /// As written, with the space after it.
     pub(super) keyword: String,
-    /// What it may be; nothing said means: like the step before it.
+    /// The possible kinds; empty means the kind of the step before it.
     pub(super) kinds: Vec<StepType>,
     pub(super) text: String,
     pub(super) doc_string: Option<DocString>,
@@ -43,17 +43,17 @@ pub(super) struct Step {
 
 #[derive(Debug, Clone)]
 pub(super) struct DocString {
-    /// What follows the opening quotes, such as `json`.
+    /// The word after the opening quotes, such as `json`.
     pub(super) media_type: String,
-    /// Whole lines: each ends in a line end.
+    /// Whole lines: each ends in a newline.
     pub(super) text: String,
-    /// The line under the opening quotes.
+    /// The line below the opening quotes.
     pub(super) line: usize,
-    /// So many characters are missing at the start of each line.
+    /// The number of characters removed from the start of each line.
     pub(super) margin: usize,
 }
 
-/// A line of text that may be a slip: what stands where a first step could.
+/// A line of description that may be a misspelt step.
 #[derive(Debug, Clone)]
 pub(super) struct Remark {
     pub(super) at: Span,

@@ -1,4 +1,4 @@
-//! Steps for any contract. They only write down what they say; the runner acts and judges.
+//! Steps for any contract. They only build the case; the runner acts and judges.
 
 use cucumber::{gherkin, given, then, when};
 use serde_json::{Map, Value, json};
@@ -200,7 +200,7 @@ fn file_absent(world: &mut Narrative, path: String) {
     world.expect_file(path, FileExpected::Absent);
 }
 
-/// A doc string is whole lines, whether or not the parser kept the last line end.
+/// Adds the last newline if the parser dropped it: a doc string is whole lines.
 fn ended(mut text: String) -> String {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');

@@ -1,5 +1,5 @@
-//! The words that Gherkin uses in each spoken language: `languages.json` is Cucumber's own table (`gherkin-languages.json`
-//! of Gherkin 42, MIT, see `languages.LICENSE`).
+//! Gherkin's keywords in each spoken language. `languages.json` is Cucumber's own table (`gherkin-languages.json` of
+//! Gherkin 42, MIT, see `languages.LICENSE`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use cucumber::gherkin::StepType;
 use serde::Deserialize;
 
-/// The keywords of one language. Those of steps end in a space where the language has one.
+/// The keywords of one language. Step keywords end in a space if the language uses one.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Keywords {
@@ -33,8 +33,8 @@ impl Keywords {
         LANGUAGES.get(language)
     }
 
-    /// The keyword that a step begins with, the longest if several fit, and the kinds of step that it may
-    /// be: `And`, `But` and `*` say none, and some languages have one word for two kinds.
+    /// The longest keyword that the line begins with, and the kinds of step that it allows. `And`, `But` and `*` have
+    /// no kind; in some languages one word has two.
     pub(super) fn step(&self, line: &str) -> Option<(&str, Vec<StepType>)> {
         let lists = [&self.given, &self.when, &self.then, &self.and, &self.but];
         let keyword = lists
@@ -56,7 +56,7 @@ impl Keywords {
         Some((keyword, kinds))
     }
 
-    /// The word for a step of this kind, as advice gives it.
+    /// The keyword for this kind of step, for messages.
     pub(super) fn word(&self, kind: StepType) -> &str {
         match kind {
             StepType::Given => said(&self.given),
@@ -65,14 +65,14 @@ impl Keywords {
         }
     }
 
-    /// Words that can begin a step, one of each kind.
+    /// One keyword of each kind.
     pub(super) fn step_words(&self) -> Vec<&str> {
         let lists = [&self.given, &self.when, &self.then, &self.and, &self.but];
         let star = self.given.iter().map(|word| word.trim_end()).find(|word| *word == "*");
         lists.into_iter().map(|list| said(list)).chain(star).collect()
     }
 
-    /// An English example in the words of this language.
+    /// An English example with this language's keyword.
     pub(super) fn example(&self, english: &str) -> String {
         let kinds =
             [("Given ", StepType::Given), ("When ", StepType::When), ("Then ", StepType::Then)];
@@ -88,7 +88,7 @@ impl Keywords {
         said(&self.feature)
     }
 
-    /// Some languages have the English word before their own.
+    // Some languages list the English word before their own.
     pub(super) fn rule_word(&self) -> &str {
         self.rule.last().map_or("Rule", String::as_str)
     }
@@ -97,7 +97,7 @@ impl Keywords {
         said(&self.background)
     }
 
-    /// The table has `Example` and its like before it, which are easily taken for `Examples`.
+    // The table lists `Example` first, which is easily confused with `Examples`.
     pub(super) fn scenario_word(&self) -> &str {
         self.scenario.last().map_or("Scenario", String::as_str)
     }
@@ -111,7 +111,7 @@ impl Keywords {
     }
 }
 
-/// The first of some keywords that is a word.
+/// The first keyword that is not `*`.
 fn said(words: &[String]) -> &str {
     words.iter().map(|word| word.trim_end()).find(|word| *word != "*").unwrap_or("*")
 }
@@ -121,19 +121,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_keyword_counts_and_says_its_kinds() {
+    fn the_longest_keyword_wins_and_gives_its_kinds() {
         let en = Keywords::of("en").expect("English is there");
         assert_eq!(en.step("Given x"), Some(("Given ", vec![StepType::Given])));
         assert_eq!(en.step("* x"), Some(("* ", Vec::new())));
         assert_eq!(en.step("Givenx"), None);
-        // Its `Angenommen ` and `Gegeben sei ` are both a `Given`; `Gegeben sei` must not be cut short.
+        // `Gegeben sei ` is a keyword, too; it must not match first.
         let de = Keywords::of("de").expect("German is there");
         assert_eq!(de.step("Gegeben seien x").map(|(word, _)| word), Some("Gegeben seien "));
         assert!(LANGUAGES.len() > 70);
     }
 
     #[test]
-    fn advice_is_in_words_that_the_language_has() {
+    fn advice_uses_keywords_of_the_language() {
         let de = Keywords::of("de").expect("German is there");
         assert_eq!(de.example("Then it returns:"), "Dann it returns:");
         assert_eq!(de.step_words(), ["Angenommen", "Wenn", "Dann", "Und", "Aber", "*"]);

@@ -4,7 +4,7 @@ use super::document::Tag;
 use super::parse::Wrong;
 use proofmark_judge::problem::Span;
 
-/// A line without its line end.
+/// A line without its newline.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
     /// From 1.
@@ -22,20 +22,20 @@ impl<'a> Line<'a> {
         Self { number, text, trimmed: text.trim(), indent }
     }
 
-    /// All that is written on it.
+    /// The span of the trimmed line.
     pub(super) fn whole(&self) -> Span {
         let length = self.trimmed.chars().count();
         Span { line: self.number, column: self.indent + 1, length }
     }
 
-    /// A word of it.
+    /// The span of a word in it.
     pub(super) fn word(&self, word: &str) -> Span {
         let before = self.text.find(word).map_or("", |at| &self.text[..at]);
         let (column, length) = (before.chars().count() + 1, word.chars().count());
         Span { line: self.number, column, length }
     }
 
-    /// Without the margin, or without what it has of it.
+    /// The line without `margin`, or without as much of it as the line has.
     fn after(&self, margin: usize) -> &'a str {
         let cut = self.text.char_indices().nth(margin.min(self.indent));
         cut.map_or("", |(at, _)| &self.text[at..])
@@ -57,7 +57,8 @@ pub(super) fn tags(line: &Line<'_>) -> (Vec<Tag>, Vec<Wrong>) {
         let at = Span { line: line.number, column, length: name.chars().count() + 1 };
         column += item.chars().count() + 1;
         if name.is_empty() || name.contains(char::is_whitespace) {
-            let message = format!("`@{name}` is no tag; a tag is a word without spaces after `@`");
+            let message =
+                format!("`@{name}` is not a tag; a tag is a word without spaces after `@`");
             wrong.push((at, message));
         } else {
             tags.push(Tag { at, name: name.to_owned() });
@@ -66,7 +67,7 @@ pub(super) fn tags(line: &Line<'_>) -> (Vec<Tag>, Vec<Wrong>) {
     (tags, wrong)
 }
 
-/// The cells of a row: `\n`, `\|` and `\\` are a line end, a bar and a backslash; any other backslash is itself.
+/// The cells of a row. `\n`, `\|` and `\\` stand for a newline, a bar and a backslash; any other backslash is kept.
 pub(super) fn cells(line: &Line<'_>) -> Result<Vec<String>, Wrong> {
     let mut cells = Vec::new();
     let mut cell = String::new();
@@ -91,12 +92,12 @@ pub(super) fn cells(line: &Line<'_>) -> Result<Vec<String>, Wrong> {
     Ok(cells)
 }
 
-/// A line end that was written as `\n` is no margin.
+/// Trims a cell, but keeps newlines that were written as `\n`.
 fn trimmed(cell: &str) -> String {
     cell.trim_matches(|letter: char| letter.is_whitespace() && letter != '\n').to_owned()
 }
 
-/// The lines up to the closing quotes, each with a line end; nothing if they are never closed.
+/// The lines up to the closing quotes, each with a newline; `None` if the quotes are never closed.
 pub(super) fn doc_string<'a>(
     margin: usize,
     quotes: &str,

@@ -1,8 +1,8 @@
 //! Narratives: `features/<contract>/*.feature`.
 //!
-//! A scenario is *read into* a [`Case`]: each step, matched and run by the `cucumber` crate, adds to
-//! the case what it says. So a narrative runs on the same road as a fixture: the same runner,
-//! verdicts, transcripts and mutants. A step that nothing matches is a fault of the file.
+//! A scenario is *read into* a [`Case`]: the `cucumber` crate matches and runs each step, and the step adds to the
+//! case. So narratives and fixtures share the runner, verdicts, transcripts and mutants. A step that matches nothing
+//! is an error in the file.
 
 #[cfg(test)]
 mod corpus;
@@ -32,10 +32,10 @@ use vocabulary::Vocabulary;
 
 type Steps = cucumber::step::Collection<Narrative>;
 
-/// Every step of this program: the general ones, and those of the rooms that are linked into it.
+/// Every step in this program: the general ones, and those of the linked rooms.
 static STEPS: LazyLock<Steps> = LazyLock::new(Narrative::collection);
 
-/// Reads one feature file: the cases that can be read, and all that is wrong.
+/// Reads one feature file. Returns the cases that are readable, and every problem.
 pub(crate) fn parse(
     file: &str,
     folder: &str,
@@ -51,13 +51,13 @@ pub(crate) fn parse(
         .extend(read.remarks.iter().filter_map(|remark| slip(file, remark, steps, read.keywords)));
     let mut rows: HashMap<String, usize> = HashMap::new();
     let reader = Reader { file, contract: folder, steps, vocabulary, keywords: read.keywords };
-    // What is wrong with a line of a scenario would make its steps look wrong, too.
+    // A wrong line in a scenario would make its steps look wrong, too: skip the scenario.
     let titles: BTreeSet<usize> = read.scenarios.iter().map(|scenario| scenario.title).collect();
     let mut spoilt = BTreeSet::new();
     for problem in &problems {
         match titles.range(..=problem.at.line).next_back() {
             Some(title) => spoilt.extend([*title]),
-            // Above all of them: in the background that they share.
+            // Above all scenarios: in their shared background.
             None => spoilt.extend(&titles),
         }
     }
@@ -80,13 +80,13 @@ pub(crate) fn parse(
         }
     }
     if cases.is_empty() && problems.is_empty() {
-        let message = "the feature has no scenario; it checks nothing";
+        let message = "the feature has no scenario; add one, or delete the file";
         problems.push(Problem::new(file, 1, message));
     }
     (cases, problems)
 }
 
-/// A description whose second and further words are a step: its keyword is misspelt, or stands where none can.
+/// A description line that is a step after its first word: the keyword is misspelt, or not allowed here.
 fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<Problem> {
     let (first, rest) = remark.text.split_once(char::is_whitespace)?;
     let kind = KINDS.into_iter().find(|kind| {
@@ -94,7 +94,7 @@ fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<
         matches!(steps.find(&step), Ok(Some(_)))
     })?;
     let message = format!(
-        "`{first}` begins no step here, and yet a step follows; write `{} {}` under `{}:` or `{}:`",
+        "`{first}` is not a step keyword here, but a step follows it; write `{} {}` under `{}:` or `{}:`",
         words.word(kind),
         rest.trim(),
         words.scenario_word(),
@@ -105,7 +105,7 @@ fn slip(file: &str, remark: &Remark, steps: &Steps, words: &Keywords) -> Option<
 
 const KINDS: [StepType; 3] = [StepType::Given, StepType::When, StepType::Then];
 
-/// A step as the matcher wants it.
+/// A step as `cucumber` expects it.
 fn as_cucumber(
     text: &str,
     keyword: &str,
@@ -150,7 +150,7 @@ impl Reader<'_> {
             let said = || scenario.own_tags.iter().filter(|tag| tag.name.starts_with(prefix));
             for tag in said().skip(1) {
                 let message = format!(
-                    "`@{}` is the second `@{prefix}` of one scenario, and only one could count; drop one",
+                    "`@{}` is the second `@{prefix}` of one scenario, but only one is allowed; drop one",
                     tag.name
                 );
                 problems.push(Problem::new(self.file, scenario.at.line, message).inside(tag.at));
@@ -190,7 +190,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Matches a step and lets it write down what it says; tells of which kind it was.
+    /// Matches a step and runs it, which adds to the case. Returns its kind.
     fn play(&self, step: &Step, before: Option<StepType>, world: &mut Narrative) -> StepType {
         world.begin(step);
         let kinds = kinds(step, before);
@@ -199,7 +199,7 @@ impl Reader<'_> {
             let played = as_cucumber(&step.text, &step.keyword, *kind, doc, step.table.clone());
             match self.steps.find(&played) {
                 Ok(Some((run, _, _, context))) => {
-                    // Steps only write down what they say, so none of them ever waits.
+                    // Steps only build the case, so none of them ever awaits.
                     let faults = world.faults().len();
                     let _done = run(world, context).now_or_never();
                     if !world.below_is_read(step, faults) {
@@ -210,7 +210,7 @@ impl Reader<'_> {
                 Ok(None) => {}
                 Err(_) => {
                     world.fault(format!(
-                        "several steps match `{}`; this is a fault of the step vocabulary",
+                        "several steps match `{}`; this is a bug in the step vocabulary",
                         step.text
                     ));
                     return *kind;
@@ -223,7 +223,7 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// What stands below a step that reads nothing there would be lost.
+    /// The message for a doc string or table that the step would ignore.
     fn takes_nothing_below(&self, step: &Step, kind: StepType) -> String {
         if step.table.is_some() {
             return "this step takes no table; drop it, or write a step that takes one, such as `these calls are made together:`".to_owned();
@@ -249,7 +249,8 @@ impl Reader<'_> {
     }
 }
 
-/// What a step may be, the likeliest first. `And` and `But` are like the step before them; `*` may be anything.
+/// The possible kinds of a step, the likeliest first. `And` and `But` repeat the kind of the step before; `*` may be
+/// any.
 fn kinds(step: &Step, before: Option<StepType>) -> Vec<StepType> {
     match (step.kinds.as_slice(), before) {
         ([], Some(before)) if step.keyword != "* " => vec![before],
@@ -270,8 +271,8 @@ fn no_such_step(text: &str, kind: StepType, words: &Keywords, vocabulary: &Vocab
     match vocabulary.like(&format!("{keyword} {text}")).first() {
         Some(step) => {
             let example = words.example(step.example);
-            format!("no step says `{text}`; the nearest is `{example}`")
+            format!("no step matches `{text}`; the nearest is `{example}`")
         }
-        None => format!("no step says `{text}`; `proofmark steps` lists what can be said"),
+        None => format!("no step matches `{text}`; `proofmark steps` lists all steps"),
     }
 }

@@ -1,4 +1,4 @@
-//! The world of a scenario while it is read: the case so far.
+//! The `cucumber` world of a scenario: the case as built so far.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
@@ -14,32 +14,32 @@ use proofmark_judge::fixture::{fails, stream};
 use proofmark_judge::matcher::Pattern;
 use proofmark_judge::problem::{Lines, Location, Problem, Span, offset};
 
-/// What the steps of a scenario have said so far.
+/// The case as the steps of a scenario have built it so far.
 #[derive(Debug, Default, cucumber::World)]
 pub struct Narrative {
     file: String,
-    /// Of the step that is read; none when `cucumber` itself plays the scenario.
+    /// The position of the current step; `None` when `cucumber` itself runs the scenario.
     at: Option<Span>,
-    /// The first line of its doc string, and the margin that is missing there.
+    /// The first line of its doc string, and the width of the removed margin.
     doc_at: Option<(usize, usize)>,
     words: String,
-    /// Whether the step that is read has asked for what stands below it.
+    /// Whether the current step has read its doc string or table.
     below_taken: bool,
-    /// What may be said once, and the line that says it.
+    /// Things that may be given only once, with the line of each.
     given_at: BTreeMap<String, usize>,
-    /// The lines that say how the last call ends and what it streams.
+    /// The lines that state the outcome and the stream of the last call.
     outcome_at: Option<usize>,
     stream_at: Option<usize>,
     given: Given,
     steps: Vec<Step>,
     needs: Vec<String>,
     faults: Vec<Problem>,
-    /// What the steps of each room remember between them, by type.
+    /// State that the steps of each room share, by type.
     notes: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
 }
 
 impl Narrative {
-    /// What a room's steps remember in this scenario, empty at first.
+    /// The shared state of a room's steps in this scenario, initially empty.
     pub fn notes<T: Default + Send + Sync + 'static>(&mut self) -> &mut T {
         let notes = self.notes.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(T::default()));
         notes.downcast_mut().expect("notes are kept under their own type")
@@ -49,7 +49,7 @@ impl Narrative {
         Self { file: file.to_owned(), ..Self::default() }
     }
 
-    /// The next step begins; what it adds belongs to its line.
+    /// Starts the next step; whatever it adds belongs to its line.
     pub(super) fn begin(&mut self, step: &document::Step) {
         self.at = Some(step.at);
         self.doc_at = step.doc_string.as_ref().map(|doc| (doc.line, doc.margin));
@@ -61,7 +61,7 @@ impl Narrative {
         self.at.map_or(0, |at| at.line)
     }
 
-    /// The narrative is wrong here.
+    /// Reports a problem at the current step.
     pub fn fault(&mut self, message: impl Into<String>) {
         self.faults.push(match self.at {
             Some(at) => Problem::exact(&self.file, at, message),
@@ -69,7 +69,7 @@ impl Narrative {
         });
     }
 
-    /// The narrative is wrong here, in this place of the doc string.
+    /// Reports a problem at a position inside the doc string.
     fn fault_in_doc(&mut self, text: &str, fault: &serde_json::Error) {
         self.fault(format!("the doc string is not JSON: {fault}"));
         let Some((line, margin)) = self.doc_at else { return };
@@ -80,7 +80,7 @@ impl Narrative {
         self.faults.push(problem.inside(Span { line, column, length: 1 }));
     }
 
-    /// The faults so far, for a runner that must fail on them.
+    /// The problems so far, for a runner that must fail on them.
     pub fn faults(&self) -> &[Problem] {
         &self.faults
     }
@@ -93,14 +93,14 @@ impl Narrative {
         &mut self.given
     }
 
-    /// Whether this is given for the first time; a second one would take the place of the first.
+    /// Whether this is given for the first time. Reports a problem otherwise, since it would replace the first.
     pub fn is_first(&mut self, what: &str) -> bool {
         let line = self.line();
         let Some(first) = self.given_at.get(what) else {
             self.given_at.insert(what.to_owned(), line);
             return true;
         };
-        self.fault(format!("{what} is given already, at line {first}; drop one of the two"));
+        self.fault(format!("{what} is already given at line {first}; drop one of the two"));
         false
     }
 
@@ -113,19 +113,19 @@ impl Narrative {
 
     /// Gives a fake its whole script.
     pub fn give_script(&mut self, fake: String, script: Value) {
-        // Some steps only see to it that the fake is there.
+        // Some steps only declare the fake.
         let says_nothing = |script: &Value| {
             script.as_object().is_some_and(|map| map.values().all(|part| *part == json!({})))
         };
         if self.given.fakes.get(&fake).is_some_and(|script| !says_nothing(script)) {
             return self.fault(format!(
-                "a step before this one says already what the fake `{fake}` plays, and would be forgotten; say all of it in one step"
+                "an earlier step already scripts the fake `{fake}`, and this step would replace it; put the whole script into one step"
             ));
         }
         self.given.fakes.insert(fake, script);
     }
 
-    /// The script of a fake; `empty` if nothing was said of it yet.
+    /// The script of a fake; `empty` if no step has set one.
     pub fn script(&mut self, fake: &str, empty: Value) -> &mut Value {
         self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
@@ -136,7 +136,7 @@ impl Narrative {
         self.steps.push(Step { action, at, words: Some(self.words.clone()) });
     }
 
-    /// A call that must succeed, unless a later `Then` says otherwise.
+    /// A call that must succeed, unless a later `Then` expects otherwise.
     pub fn call(&mut self, operation: &str, args: Value) {
         self.act(Action::Call(calling(operation, args)));
     }
@@ -148,18 +148,18 @@ impl Narrative {
         }));
     }
 
-    /// A call that must give this, unless a later `Then` says otherwise.
+    /// A call that must return this, unless a later `Then` expects otherwise.
     pub fn call_expecting(&mut self, operation: &str, args: Value, expected: Value) {
         self.probe(operation, args, expected);
         self.outcome_at = None;
     }
 
-    /// The answer of the last call has this name from here on.
+    /// Saves the answer of the last call under this name.
     pub fn remember(&mut self, name: &str) {
         let taken =
             self.steps.iter().flat_map(Step::calls).filter_map(|call| call.saved_as.as_deref());
         if taken.into_iter().any(|other| other == name) {
-            return self.fault(format!("something is called `{name}` already; each name once"));
+            return self.fault(format!("the name `{name}` is already used; choose another"));
         }
         match self.last_call() {
             Some(call) => call.saved_as = Some(name.to_owned()),
@@ -167,13 +167,13 @@ impl Narrative {
         }
     }
 
-    /// The answer of the last call has this name and a number from here on.
+    /// Saves the answer of the last call under this name and the next number.
     pub fn remember_anew(&mut self, name: &str) {
         let number = self.remembered(name) + 1;
         self.remember(&format!("{name} {number}"));
     }
 
-    /// The newest of those that have this name and a number.
+    /// The latest numbered name of this kind.
     pub fn latest(&self, name: &str) -> String {
         format!("{name} {}", self.remembered(name).max(1))
     }
@@ -185,7 +185,7 @@ impl Narrative {
         self.steps.iter().flat_map(Step::calls).filter(numbered).count()
     }
 
-    /// What the last call is called with.
+    /// The arguments of the last call.
     pub fn last_args(&mut self) -> Option<Value> {
         self.last_call().map(|call| call.args.clone())
     }
@@ -203,7 +203,7 @@ impl Narrative {
         }
     }
 
-    /// A call whose value is judged at once.
+    /// A call whose value the same step judges.
     pub fn probe(&mut self, operation: &str, args: Value, expected: Value) {
         match Pattern::new(expected) {
             Ok(pattern) => {
@@ -218,7 +218,7 @@ impl Narrative {
         }
     }
 
-    /// The call that a `Then` speaks of: the last thing that happened.
+    /// The call that a `Then` refers to: the last action.
     fn last_call(&mut self) -> Option<&mut CallStep> {
         match self.steps.last_mut().map(|step| &mut step.action) {
             Some(Action::Call(call)) => Some(call),
@@ -245,7 +245,7 @@ impl Narrative {
         let (line, first) = (self.line(), self.outcome_at);
         match (self.last_call(), first) {
             (Some(_), Some(first)) => self.fault(format!(
-                "the call has an outcome already, at line {first}; a call ends in one way, so drop one of the two"
+                "the call already has an outcome at line {first}; drop one of the two"
             )),
             (Some(call), None) => {
                 call.expect = vec![outcome];
@@ -270,7 +270,7 @@ impl Narrative {
         let (line, first) = (self.line(), self.stream_at);
         match (stream(items), self.last_call(), first) {
             (Ok(_), Some(_), Some(first)) => self.fault(format!(
-                "what the call streams is said already, at line {first}; write all its items in one step"
+                "the stream of the call is already given at line {first}; write all its items in one step"
             )),
             (Ok(pattern), Some(call), None) => {
                 call.streams = pattern;
@@ -281,17 +281,17 @@ impl Narrative {
         }
     }
 
-    /// The last call keeps this to itself.
+    /// The last call must not leak this text.
     pub fn expect_hidden(&mut self, text: String) {
         match self.last_call() {
             Some(call) if !text.is_empty() => call.hides.push(text),
-            Some(_) => self.fault("nothing can hide an empty text"),
+            Some(_) => self.fault("the text is empty, so no call can hide it"),
             None => self.no_call(),
         }
     }
 
     fn no_call(&mut self) {
-        self.fault("there is no single call just before this step; say first what is called");
+        self.fault("there is no single call just before this step; add a step that makes one");
     }
 
     pub fn expect_file(&mut self, path: String, expected: FileExpected) {
@@ -304,7 +304,7 @@ impl Narrative {
         step.table.as_ref().map_or(&[], |table| table.rows.as_slice())
     }
 
-    /// Whether nothing stands below the step, or the step has read it, or told what is wrong.
+    /// Whether the step has nothing below it, has read it, or has reported a problem.
     pub(super) fn below_is_read(&self, step: &document::Step, faults_before: usize) -> bool {
         let nothing = step.doc_string.is_none() && step.table.is_none();
         nothing || self.below_taken || self.faults.len() > faults_before
@@ -348,7 +348,7 @@ impl Narrative {
         }
     }
 
-    /// How many of something the step speaks of.
+    /// A number of items, within the limit.
     pub fn count(&mut self, text: &str) -> Option<usize> {
         let count = self.number(text)?;
         if count > MOST {

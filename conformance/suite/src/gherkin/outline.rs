@@ -1,4 +1,4 @@
-//! Outlines: a case for each row of each `Examples:`.
+//! Outlines: one case for each row of each `Examples:`.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use super::languages::Keywords;
 use super::parse::Wrong;
 use proofmark_judge::problem::{Span, did_you_mean};
 
-/// A scenario as it is written, with or without examples.
+/// A scenario as written, with or without examples.
 pub(super) struct Outline {
     pub(super) at: Span,
     pub(super) name: String,
-    /// The keyword, if it says that there are examples.
+    /// The keyword, if it requires examples.
     pub(super) must_have_examples: Option<String>,
     pub(super) own_tags: Vec<Tag>,
-    /// Its own and those of what it stands in.
+    /// Its own tags and the inherited ones.
     pub(super) tags: Vec<Tag>,
     pub(super) steps: Vec<Step>,
     pub(super) examples: Vec<Examples>,
@@ -23,7 +23,7 @@ pub(super) struct Outline {
 pub(super) struct Examples {
     pub(super) at: Span,
     pub(super) tags: Vec<Tag>,
-    /// The first is the header.
+    /// The first row is the header.
     pub(super) rows: Vec<(Span, Vec<String>)>,
 }
 
@@ -36,7 +36,7 @@ impl Outline {
         self.examples.iter().map(|examples| examples.rows.len().saturating_sub(1)).sum()
     }
 
-    /// The cases that come of it, with the steps of backgrounds before its own.
+    /// The cases of the outline, with background steps before its own.
     pub(super) fn expand(
         &self,
         before: &[Step],
@@ -46,7 +46,7 @@ impl Outline {
             if let Some(keyword) = &self.must_have_examples {
                 let (examples, scenario) = (words.examples_word(), words.scenario_word());
                 let message = format!(
-                    "this `{keyword}:` has no examples, so its <columns> would stay as they are; write `{examples}:` with a table under it, or call it `{scenario}:`"
+                    "this `{keyword}:` has no examples, so its <columns> would not be replaced; write `{examples}:` with a table under it, or call it `{scenario}:`"
                 );
                 return Err(vec![(self.at, message)]);
             }
@@ -58,15 +58,17 @@ impl Outline {
             let Some(((header_at, header), rows)) =
                 examples.rows.split_first().filter(|(_, rows)| !rows.is_empty())
             else {
-                wrong.push((examples.at, "these examples have no row, so no case comes of them; write a row or drop them".to_owned()));
+                wrong.push((
+                    examples.at,
+                    "these examples have no row, so they produce no case; add a row or drop them"
+                        .to_owned(),
+                ));
                 continue;
             };
             let columns: BTreeSet<&String> = header.iter().collect();
             if columns.len() < header.len() {
-                wrong.push((
-                    *header_at,
-                    "a column stands twice; give each a name of its own".to_owned(),
-                ));
+                wrong
+                    .push((*header_at, "a column occurs twice; give each its own name".to_owned()));
                 continue;
             }
             for (at, row) in rows {
@@ -87,7 +89,7 @@ impl Outline {
         before: &[Step],
         own: Vec<Step>,
     ) -> Scenario {
-        // A scenario without steps of its own says nothing, whatever its background is.
+        // A scenario without its own steps tests nothing, whatever its background does.
         let before = if own.is_empty() { &[] } else { before };
         Scenario {
             at,
@@ -101,7 +103,7 @@ impl Outline {
     }
 }
 
-/// One row, filled in.
+/// Fills in one row.
 struct Filled<'a> {
     header: &'a [String],
     row: &'a [String],
@@ -122,7 +124,7 @@ impl Filled<'_> {
         filled
     }
 
-    /// Every `<column>` becomes the row's cell. What is put in is not looked at again.
+    /// Replaces every `<column>` with the row's cell. Inserted text is not expanded again.
     fn text(&mut self, text: &str, at: Span) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
@@ -138,7 +140,7 @@ impl Filled<'_> {
             }
             if let Some(name) = name.filter(|name| is_name(name)) {
                 let hint = did_you_mean(name, self.header.iter().map(String::as_str));
-                self.wrong.push((at, format!("the outline uses <{name}>, which is no column of its examples{hint}; add the column (for these very characters: with the cell <{name}>)")));
+                self.wrong.push((at, format!("the outline uses <{name}>, which is not a column of its examples{hint}; add the column (to keep the text as it is: with the cell <{name}>)")));
             }
             out.push('<');
             rest = &rest[1..];
@@ -148,7 +150,7 @@ impl Filled<'_> {
     }
 }
 
-/// What is between `<` and `>` when a column is meant, and not an arrow or a comparison.
+/// Whether the text between `<` and `>` is a column name, not an arrow or a comparison.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(['<', '\n', '"'])
 }

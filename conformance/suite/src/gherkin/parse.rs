@@ -1,10 +1,10 @@
-//! Parses Gherkin line by line, as Cucumber's own parser does. It accepts every legal form and reports every problem of a
-//! file at once, with its position.
+//! Parses Gherkin line by line, as Cucumber's own parser does. It accepts every legal form and reports every problem
+//! of a file at once, with its position.
 //!
-//! The parser of the `gherkin` crate passes over too much in silence (escapes, media types, margins, a second
-//! feature), so files are read here; matching and playing steps stays with `cucumber`. It is stricter than Cucumber only where
-//! a line would be lost: a second feature, a background after scenarios, an outline or examples from which no case
-//! comes, text after a row's last bar.
+//! The parser of the `gherkin` crate silently ignores too much (escapes, media types, margins, a second feature), so
+//! we parse files here; `cucumber` still matches and runs the steps. This parser is stricter than Cucumber only where
+//! a line would be lost: a second feature, a background after scenarios, an outline or examples without cases, text
+//! after a row's last bar.
 
 use std::collections::HashMap;
 
@@ -14,20 +14,20 @@ use super::lines::{Line, cells, doc_string, tags};
 use super::outline::{Examples, Outline};
 use proofmark_judge::problem::Span;
 
-/// A place and what is wrong there.
+/// A position and a message.
 pub(super) type Wrong = (Span, String);
 
-/// What was read, and what was wrong.
+/// The parsed file and its problems.
 #[derive(Debug)]
 pub(super) struct Read {
-    /// The words of the file's language.
+    /// The keywords of the file's language.
     pub(super) keywords: &'static Keywords,
     pub(super) scenarios: Vec<Scenario>,
     pub(super) remarks: Vec<Remark>,
     pub(super) wrong: Vec<Wrong>,
 }
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub(super) fn read(text: &str) -> Read {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let keywords = Keywords::of("en").expect("English is in the table");
@@ -53,16 +53,16 @@ pub(super) fn read(text: &str) -> Read {
     parser.read
 }
 
-/// What the last title opened, and with it what may stand on the next line.
+/// The block that the last title opened. It decides what may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Room {
     Start,
-    /// Under `Feature:` or `Rule:`: words.
+    /// Under `Feature:` or `Rule:`: description.
     Words,
     Background,
     Scenario,
     Examples,
-    /// Under a title that can not stand there: what follows is not looked at.
+    /// Under a misplaced title: ignore everything that follows.
     Lost,
 }
 
@@ -79,9 +79,9 @@ enum Title {
 struct Parser {
     language_said: bool,
     room: Room,
-    /// Not yet given to anything.
+    /// Tags that wait for their title.
     tags: Vec<Tag>,
-    /// The keyword and the line of the feature.
+    /// The line of the feature.
     feature: Option<usize>,
     feature_tags: Vec<Tag>,
     rule_tags: Vec<Tag>,
@@ -89,7 +89,7 @@ struct Parser {
     feature_background: Option<Vec<Step>>,
     rule_background: Option<Vec<Step>>,
     outline: Option<Outline>,
-    /// Ids of outlines and their lines.
+    /// The ids of outlines, with their lines.
     outlines: HashMap<String, usize>,
     read: Read,
 }
@@ -113,7 +113,7 @@ impl Parser {
         } else if self.room == Room::Lost {
         } else if self.room == Room::Start {
             self.not_here(line);
-            // Once: what follows can make no sense either.
+            // Report this only once: the following lines would fail for the same reason.
             self.room = Room::Words;
             self.feature = Some(line.number);
         } else if written.starts_with('|') && self.takes_rows() {
@@ -130,7 +130,7 @@ impl Parser {
         }
     }
 
-    /// Only before anything else does a comment name the language.
+    /// A comment sets the language only before anything else.
     fn comment(&mut self, line: &Line<'_>) {
         if self.room != Room::Start || self.language_said || !self.tags.is_empty() {
             return;
@@ -149,7 +149,7 @@ impl Parser {
             None => {
                 self.wrong(
                     line.word(name),
-                    format!("`{name}` is no language that Gherkin knows; write a code such as `en` or `de`"),
+                    format!("`{name}` is not a language that Gherkin knows; write a code such as `en` or `de`"),
                 );
             }
         }
@@ -205,7 +205,7 @@ impl Parser {
                     *self.background() = Some(Vec::new());
                     self.room = Room::Background;
                 } else {
-                    self.wrong(at, format!("a `{keyword}:` stands once, before the scenarios of its feature or rule; move it there, or make it a scenario"));
+                    self.wrong(at, format!("only one `{keyword}:` is allowed, before the scenarios of its feature or rule; move it there, or make it a scenario"));
                     self.room = Room::Lost;
                 }
             }
@@ -224,7 +224,7 @@ impl Parser {
                 });
                 self.room = Room::Scenario;
             }
-            // As Cucumber has it: where there can be none, it is a word of the description.
+            // Like Cucumber: where no examples can be, this is a line of description.
             (Title::Examples, _)
                 if self.outline.is_none() && self.tags.is_empty() && !self.steps_begun() =>
             {
@@ -251,7 +251,7 @@ impl Parser {
         if self.in_rule { &mut self.rule_background } else { &mut self.feature_background }
     }
 
-    /// The steps that the next one joins, where there can be one.
+    /// The steps that the next step is added to, if a step is allowed here.
     fn steps(&mut self) -> Option<&mut Vec<Step>> {
         match self.room {
             Room::Background => self.background().as_mut(),
@@ -341,7 +341,7 @@ impl Parser {
         step.doc_string = Some(found);
     }
 
-    /// A line of no form: a description where one may stand.
+    /// Any other line: description, where it is allowed.
     fn words(&mut self, line: &Line<'_>) {
         let rows = |outline: &Outline| {
             outline.examples.last().is_some_and(|examples| !examples.rows.is_empty())
@@ -363,41 +363,43 @@ impl Parser {
         let (scenario, examples) = (words.scenario_word(), words.examples_word());
         let expected = match self.room {
             _ if !self.tags.is_empty() => {
-                format!("after tags comes `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`")
+                format!(
+                    "tags must be followed by `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`"
+                )
             }
             Room::Start => format!(
-                "a file begins with `{feature}:`, perhaps with tags and `# language: …` above it"
+                "a file must begin with `{feature}:`, optionally with tags and `# language: …` above it"
             ),
             Room::Words | Room::Lost => format!("a scenario begins with `{scenario}:`"),
             Room::Background | Room::Scenario => {
                 let steps = words.step_words().join("`, `");
                 format!(
-                    "a line begins with `{steps}`, a table's `|`, a doc string's \"\"\" or ```, a tag, `{scenario}:`, `{examples}:` or `{rule}:`; words stand before the first step"
+                    "a line must begin with `{steps}`, a table's `|`, a doc string's \"\"\" or ```, a tag, `{scenario}:`, `{examples}:` or `{rule}:`; a description must come before the first step"
                 )
             }
             Room::Examples => format!(
-                "after a table come further `{examples}:`, `{scenario}:`, `{rule}:` or tags; steps stand before the examples"
+                "a table may be followed by more `{examples}:`, `{scenario}:`, `{rule}:` or tags; steps must come before the examples"
             ),
         };
         self.tags.clear();
         self.wrong(line.whole(), format!("`{}` is not Gherkin here; {expected}", line.trimmed));
     }
 
-    /// Tags belong to what has a title, but not to a background.
+    /// Tags are allowed above every title except a background.
     fn no_tags_before(&mut self, what: &str) {
         if let Some(tag) = self.tags.first() {
             let words = self.read.keywords;
             let (feature, rule) = (words.feature_word(), words.rule_word());
             let (scenario, examples) = (words.scenario_word(), words.examples_word());
             let message = format!(
-                "tags stand above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
+                "tags belong above `{feature}:`, `{rule}:`, `{scenario}:` or `{examples}:`, not above {what}; move or drop them"
             );
             self.wrong(tag.at, message);
             self.tags.clear();
         }
     }
 
-    /// The scenario is over.
+    /// Ends the current scenario.
     fn flush(&mut self) {
         let Some(outline) = self.outline.take() else { return };
         if let (Some(id), false) = (outline.id(), outline.examples.is_empty())

@@ -1,4 +1,4 @@
-//! The steps that an author can write, each with an example and what it does. A test reads every example back.
+//! The steps that an author can write, each with an example and a description. A test parses every example.
 
 use super::wording::shape;
 use proofmark_judge::problem::distance;
@@ -7,13 +7,13 @@ use proofmark_judge::problem::distance;
 #[derive(Debug)]
 pub struct VocabularyStep {
     pub example: &'static str,
-    /// What must stand under it: nothing, a doc string, or a table.
+    /// What the step requires below it: nothing, a doc string, or a table.
     pub below: Below,
-    /// In one sentence.
+    /// One sentence that says what it does.
     pub does: &'static str,
-    /// The contract whose words it speaks; none for the general ones.
+    /// The contract that the step belongs to; `None` for a general step.
     pub contract: Option<&'static str>,
-    /// Steps that must come before it for the example to make sense.
+    /// Steps that must come before the example.
     pub after: &'static [&'static str],
 }
 
@@ -35,13 +35,13 @@ impl VocabularyStep {
         Self { example, below: Below::Text(doc), does, contract: None, after: &[] }
     }
 
-    /// The same in the words of one contract.
+    /// The same, for one contract.
     pub const fn of(mut self, contract: &'static str) -> Self {
         self.contract = Some(contract);
         self
     }
 
-    /// The example makes sense after these steps.
+    /// The same, with the steps that must come before the example.
     pub const fn after(mut self, steps: &'static [&'static str]) -> Self {
         self.after = steps;
         self
@@ -53,11 +53,11 @@ impl VocabularyStep {
     }
 }
 
-/// The steps that an author can write: the general ones and those of rooms.
+/// All steps that an author can write: the general ones and those of rooms.
 #[derive(Debug, Clone)]
 pub struct Vocabulary(Vec<&'static VocabularyStep>);
 
-/// The steps of any contract, in the order in which one tells a story.
+/// The steps for any contract, in the order of a typical scenario.
 const GENERAL: &[VocabularyStep] = &[
     VocabularyStep::plain(
         r#"Given the clock starts at "2024-01-01T00:00:00.000Z" and steps 1000 ms"#,
@@ -126,7 +126,7 @@ const GENERAL: &[VocabularyStep] = &[
     VocabularyStep::with(
         "Then it returns:",
         r#"{"$any": "value"}"#,
-        "The last call returned exactly this JSON; matchers may stand in it.",
+        "The last call returned exactly this JSON; it may contain matchers.",
     ),
     VocabularyStep::plain(
         r#"Then it returns "text""#,
@@ -141,16 +141,16 @@ const GENERAL: &[VocabularyStep] = &[
     VocabularyStep::with(
         r#"Then the fake "secrets" was asked "get" with:"#,
         r#"{"key": "API_KEY"}"#,
-        "The last call asked a fake this; one such step for each call of a fake, in order.",
+        "The last call called a fake with these arguments; write one such step for each call of a fake, in order.",
     ),
     VocabularyStep::with(
         "Then it streams:",
         r#"[{"type": "end"}]"#,
-        "Before the last call was answered, exactly these items came; adjacent texts are one.",
+        "The last call streamed exactly these items before its answer; adjacent texts are joined.",
     ),
     VocabularyStep::plain(
         r#"Then "s3cret" is nowhere in what it said"#,
-        "The text stands nowhere in the answer of the last call and in its stream.",
+        "The text occurs neither in the answer of the last call nor in its stream.",
     ),
     VocabularyStep::with(
         r#"Then the file "notes.sage" holds:"#,
@@ -174,11 +174,11 @@ const GENERAL: &[VocabularyStep] = &[
 ];
 
 impl Vocabulary {
-    /// The general steps and these, in the order in which one tells a story.
+    /// The general steps and these, in the order of a typical scenario.
     pub fn new(further: &[&'static VocabularyStep]) -> Self {
         let mut steps: Vec<&VocabularyStep> = GENERAL.iter().collect();
         steps.extend(further);
-        // Stable: within a keyword the general ones come first, then room by room.
+        // A stable sort: within a keyword, the general steps come first, then room by room.
         steps.sort_by_key(|step| KEYWORDS.iter().position(|keyword| *keyword == step.keyword()));
         Self(steps)
     }
@@ -187,10 +187,10 @@ impl Vocabulary {
         &self.0
     }
 
-    /// The steps that a misspelt one may have meant, the nearest first; among equals the general ones. A step of
-    /// another keyword than the text's own counts as further away.
+    /// The steps that a misspelt one may mean, the closest first and general ones before others. A step with another
+    /// keyword counts as less close.
     pub fn like(&self, text: &str) -> Vec<&'static VocabularyStep> {
-        // A keyword may be of any spoken language, and misspelt as well.
+        // The keyword may be in any language, or misspelt.
         let without_keyword =
             text.trim_start().split_once(char::is_whitespace).map(|(_, rest)| rest);
         let wanted: Vec<String> =
@@ -209,7 +209,7 @@ impl Vocabulary {
         near.into_iter().map(|(.., index)| self.0[index]).collect()
     }
 
-    /// The steps that share words with a text, those with the most first; among equals the general ones.
+    /// The steps that share words with a text, those with the most first and general ones before others.
     pub fn about(&self, text: &str) -> Vec<&'static VocabularyStep> {
         let words: Vec<String> = shape(text)
             .split(|letter: char| !letter.is_alphanumeric())
@@ -222,14 +222,14 @@ impl Vocabulary {
         };
         let mut found: Vec<(usize, &'static VocabularyStep)> =
             self.0.iter().map(|step| (hits(step), *step)).filter(|(hits, _)| *hits > 0).collect();
-        // Stable: among equals the order of the story stays.
+        // A stable sort keeps the order among equals.
         found.sort_by_key(|(hits, step)| {
             (is_of_another_keyword(text, step), std::cmp::Reverse(*hits), step.contract.is_some())
         });
         found.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// Those that are like a text, then those that are about the same.
+    /// The steps of [`Self::like`], then those of [`Self::about`].
     pub fn near(&self, text: &str) -> Vec<&'static VocabularyStep> {
         let mut found = self.like(text);
         for step in self.about(text) {
@@ -243,16 +243,16 @@ impl Vocabulary {
 
 const KEYWORDS: [&str; 3] = ["Given", "When", "Then"];
 
-/// A step of another keyword counts as so many letters further away: less than it takes to misspell one step as another.
+/// The extra distance of a step with another keyword: less than the distance between two real steps.
 const OTHER_KEYWORD: usize = 3;
 
-/// A text that begins with no keyword means any.
+/// Whether the text begins with a different keyword. A text without a keyword may mean any.
 fn is_of_another_keyword(text: &str, step: &VocabularyStep) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     KEYWORDS.contains(&first) && first != step.keyword()
 }
 
-/// They stand in too many steps to tell one from another.
+/// Words that occur in too many steps to distinguish them.
 const SMALL_WORDS: [&str; 5] = ["and", "has", "the", "was", "with"];
 
 #[cfg(test)]
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_keywords_and_other_words_do_not_hide_a_step() {
+    fn synonyms_typos_and_keywords_do_not_hide_a_step() {
         let returns = Some("Then it returns \"text\"");
         for text in [
             "it retruns null",
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn keyword_and_kind_of_value_tell_steps_apart() {
+    fn keywords_and_kinds_of_values_distinguish_steps() {
         for (text, example) in [
             ("Then the file \"a\" contains:", "Then the file \"notes.sage\" holds:"),
             ("Given the file \"a\" contains:", "Given the file \"notes.sage\" holds:"),

@@ -1,6 +1,6 @@
-//! Makes the wording of steps comparable: ignores what an author fills in, and treats synonyms as equal.
+//! Normalizes the wording of steps for comparison: drops the author's values and unifies synonyms.
 
-/// What authors say for a word of the vocabulary; nothing where the word adds nothing.
+/// Synonyms for words of the vocabulary; an empty string for filler words.
 const SAME: [(&str, &str); 15] = [
     ("answers", "returns"),
     ("gives", "returns"),
@@ -19,11 +19,11 @@ const SAME: [(&str, &str); 15] = [
     ("invoked", "called"),
 ];
 
-/// What authors say of a file for which the vocabulary has one phrase.
+/// Synonyms for `does not exist`.
 const NOT_THERE: [&str; 6] =
     [" is gone", " is absent", " is missing", " is deleted", " is removed", " is not there"];
 
-/// A value that is no word stands in a doc string: an object or a list after the words means a step that takes one.
+/// Treats an object or list in the step's text as a doc string: the author means the step that takes one.
 fn with_value_below(text: &str) -> String {
     let mut quoted = false;
     let opens = text.char_indices().find(|(_, letter)| {
@@ -36,14 +36,14 @@ fn with_value_below(text: &str) -> String {
     }
 }
 
-/// A code such as `EIO`: which one it is tells no step from another.
+/// A code such as `EIO`. Any code fits the same steps.
 fn is_code(word: &str) -> bool {
     word.len() > 2
         && word.starts_with('E')
         && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
 }
 
-/// A step's wording without what an author fills in, to compare wordings.
+/// The wording of a step without the author's values.
 pub(super) fn shape(text: &str) -> String {
     let text = with_value_below(text.trim());
     let text = NOT_THERE.iter().fold(text, |text, said| text.replace(said, " does not exist"));

@@ -1,5 +1,5 @@
-//! Can a case fail at all? Each of its steps is tried with a few answers and files. A case that passes with all of
-//! them proves nothing, whoever passes it.
+//! Detects cases that cannot fail: each step is judged with a few answers and files. A case that passes with all of
+//! them proves nothing.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,10 +10,10 @@ use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Outcome, Step}
 use proofmark_judge::judge::Judge;
 use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 
-/// Whether some answer of the kind that the case expects, some file or some missing call of a fake fails it.
+/// Whether some answer of the expected kind, some file, or a missing call of a fake makes the case fail.
 ///
-/// That a subject fails where it should succeed is not counted: a case that only wants *some* answer
-/// would hold for a subject that answers nonsense.
+/// An error instead of a value does not count: a case that accepts *any* value also passes for a subject that answers
+/// nonsense.
 pub(super) fn can_fail(case: &Case) -> bool {
     let mut called = false;
     case.steps.iter().any(|step| match &step.action {
@@ -21,7 +21,7 @@ pub(super) fn can_fail(case: &Case) -> bool {
             called = true;
             step.calls().iter().any(|call| call_can_fail(case, step, call))
         }
-        // What a file is like before anything was called is the harness's own doing.
+        // Before the first call, only the harness has written files.
         Action::Leaves(files) => called && files_can_fail(case, step, files),
         Action::Write(_) => {
             called = false;
@@ -31,7 +31,7 @@ pub(super) fn can_fail(case: &Case) -> bool {
     })
 }
 
-/// Each call by itself: of several at once, one must not be failed by what the others want.
+/// Tests each call separately, since the expectations of other concurrent calls must not fail it.
 fn call_can_fail(case: &Case, step: &Step, call: &CallStep) -> bool {
     let kinds = kinds(call);
     let alone = Step { action: Action::Call(call.clone()), ..step.clone() };
@@ -49,7 +49,7 @@ fn files_can_fail(case: &Case, step: &Step, files: &BTreeMap<String, FileExpecte
     })
 }
 
-/// How the call may end.
+/// The expected kinds of outcome.
 fn kinds(call: &CallStep) -> Vec<&'static str> {
     let kind = |outcome: &Outcome| match outcome {
         Outcome::Returns(_) => "value",
@@ -58,7 +58,7 @@ fn kinds(call: &CallStep) -> Vec<&'static str> {
     call.expect.iter().map(kind).collect()
 }
 
-/// Answers of every sort, each with its kind.
+/// Sample answers of each kind.
 static ANSWERS: LazyLock<Vec<(&str, Seen)>> = LazyLock::new(|| {
     let values = [
         json!(null),

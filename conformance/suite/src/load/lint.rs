@@ -1,4 +1,4 @@
-//! Checks the suite as a whole, so that its verdicts mean something.
+//! Lints a suite as a whole, so that its verdicts are meaningful.
 
 mod files;
 
@@ -14,7 +14,7 @@ use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
 use proofmark_judge::wire;
 
-/// A case needs the hooks whose operations it calls.
+/// Adds the hooks whose operations a case calls to its needs.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
     let Some(contract) = contract else { return };
     let mut needs: Vec<String> = case
@@ -28,11 +28,11 @@ pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
     case.needs = needs;
 }
 
-/// Folders of contracts of which a file could not be read: what refers to that is not wrong for it.
+/// Contract folders with unreadable files. References to such files are not reported.
 pub(crate) struct Unread<'a> {
-    /// Any file.
+    /// Folders in which any file is unreadable.
     pub(crate) broken: BTreeSet<&'a str>,
-    /// The ledger.
+    /// Folders whose ledger is unreadable.
     pub(crate) no_ledger: BTreeSet<&'a str>,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn check(
         problems.push(Problem::new(
             "fixtures",
             1,
-            "there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`",
+            "there is no contract; add a ledger at `fixtures/<contract>/requirements.toml`",
         ));
     }
     names_are_unique(cases, &mut problems);
@@ -81,7 +81,7 @@ pub(crate) fn check(
                 (None, 0) if unread.broken.contains(contract.id.as_str()) => continue,
                 (None, 0) => format!("`{}` {NO_CASE}", requirement.id),
                 (Some(_), 1..) => format!(
-                    "`{}` is excluded and yet {count} case(s) show it; drop one or the other",
+                    "`{}` is excluded, but {count} case(s) show it; drop the exclusion or the cases",
                     requirement.id
                 ),
                 _ => continue,
@@ -96,13 +96,13 @@ fn about(case: &Case, message: impl std::fmt::Display) -> Problem {
     Problem::new(&case.at.file, case.at.line, format!("case `{}`: {message}", case.id()))
 }
 
-/// Across ledgers too: a verdict finds a requirement's cases by its id alone.
+/// Ids must be unique across all ledgers: a verdict finds a requirement's cases by its id.
 fn ids_are_unique(contracts: &BTreeMap<String, Contract>, problems: &mut Vec<Problem>) {
     let mut seen: HashMap<&str, &Requirement> = HashMap::new();
     for requirement in contracts.values().flat_map(|contract| &contract.requirements) {
         if let Some(first) = seen.insert(&requirement.id, requirement) {
             let message = format!(
-                "id `{}` stands at {} already; ids are permanent and unique",
+                "id `{}` is already used at {}; ids are permanent and unique",
                 requirement.id, first.at
             );
             problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
@@ -127,10 +127,10 @@ fn names_are_unique(cases: &[Case], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The id of the outline of which a case is a row.
+/// The id of the outline that a case is a row of.
 fn outline_of(case: &Case) -> Option<&str> {
     let (id, _) = case.id().rsplit_once('/').filter(|(_, row)| row.parse::<usize>().is_ok())?;
-    // The rows of an outline stand below its steps, and a scenario's title above them.
+    // The rows of an outline come after its steps; a scenario's title comes before them.
     let below_its_steps = case.steps.last().is_some_and(|step| step.at.line < case.at.line);
     (matches!(case.kind, CaseKind::Scenario) && below_its_steps).then_some(id)
 }
@@ -139,7 +139,7 @@ struct CaseLint<'a> {
     fakes: &'a [&'static FakeKind],
     case: &'a Case,
     contract: &'a Contract,
-    /// How many rows each outline has.
+    /// The number of rows of each outline.
     rows: &'a HashMap<&'a str, usize>,
     problems: &'a mut Vec<Problem>,
 }
@@ -149,8 +149,8 @@ impl CaseLint<'_> {
         self.problems.push(about(self.case, message));
     }
 
-    /// Something is wrong with a step. Rows of an outline share their steps, and scenarios their background: so a narrative's step is told of
-    /// where it stands, in the same words for each case that it is part of, and thus once.
+    /// Reports a problem with a step. Rows of an outline share their steps, and scenarios their background. The
+    /// message is the same for each of these cases and is placed at the step, so that it is reported once.
     fn wrong_step(&mut self, step: &Step, message: impl std::fmt::Display) {
         match self.case.kind {
             CaseKind::Scenario => {
@@ -165,8 +165,8 @@ impl CaseLint<'_> {
         }
     }
 
-    /// Something is wrong with a tag, or with a fixture's member. Rows of an outline share their tags, so it is told once, and among the outline's own
-    /// lines: from a row on, the next tags are those of another scenario.
+    /// Reports a problem with a tag or a fixture's member. Rows of an outline share their tags, so it is reported
+    /// once, at a line of the outline itself: below a row, the next tags belong to another scenario.
     fn wrong_tag(&mut self, message: impl std::fmt::Display) {
         match (outline_of(self.case), self.case.steps.last()) {
             (Some(id), Some(last)) => {
@@ -211,16 +211,14 @@ impl CaseLint<'_> {
         }
         for (index, id) in self.case.shows.iter().enumerate() {
             if self.case.shows[..index].contains(id) {
-                self.wrong_tag(format!(
-                    "it says twice that it shows `{id}`; name each requirement once"
-                ));
+                self.wrong_tag(format!("it shows `{id}` twice; name each requirement once"));
             }
             if self.contract.requirement(id).is_none() {
                 let hint = did_you_mean(
                     id,
                     self.contract.requirements.iter().map(|known| known.id.as_str()),
                 );
-                let hint = or(hint, "add it there, or name one that is there");
+                let hint = or(hint, "add it there, or use an existing one");
                 self.wrong_tag(format!(
                     "`{id}` is not in the ledger of {}{hint}",
                     self.contract.id
@@ -229,7 +227,7 @@ impl CaseLint<'_> {
             let hook = self.contract.requirement(id).and_then(|one| one.applies_with.as_ref());
             if let Some(hook) = hook.filter(|hook| !self.case.needs.contains(hook)) {
                 self.wrong_tag(format!(
-                    "`{id}` applies with the hook `{hook}`, which the case does not need; name it in `needs`"
+                    "`{id}` applies with the hook `{hook}`, which the case does not need; add it to `needs`"
                 ));
             }
         }
@@ -239,7 +237,9 @@ impl CaseLint<'_> {
         if self.case.calls().next().is_none() {
             self.wrong("it calls nothing, so it cannot fail; write a step with a `call`");
         } else if !can_fail(self.case) {
-            self.wrong("whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it");
+            self.wrong(
+                "it cannot fail: it passes with any answer and any files; add an expectation",
+            );
         }
         let case = self.case;
         let calls =
@@ -256,7 +256,7 @@ impl CaseLint<'_> {
             if !known().any(|name| name == call.operation) {
                 let hint = did_you_mean(&call.operation, known());
                 let hint =
-                    or(hint, "add it to `operations` of the ledger, or call one that is there");
+                    or(hint, "add it to `operations` of the ledger, or call an existing one");
                 self.wrong_step(
                     step,
                     format!("`{}` is not an operation of {}{hint}", call.operation, contract.id),
@@ -277,13 +277,13 @@ impl CaseLint<'_> {
         {
             let mut wanted = Vec::new();
             references(&call.args, &mut wanted);
-            // With references in it, only the run can tell.
+            // Arguments with references can only be checked during the run.
             if let (true, Err(message)) =
                 (wanted.is_empty(), wire::arguments::check(&call.operation, &call.args))
             {
                 self.wrong_step(
                     step,
-                    format!("`{}` cannot be called so: {message}", call.operation),
+                    format!("`{}` has wrong arguments: {message}", call.operation),
                 );
             }
         }
@@ -291,7 +291,7 @@ impl CaseLint<'_> {
         for need in &self.case.needs {
             if !self.contract.hooks.contains_key(need) {
                 let hint = did_you_mean(need, self.contract.hooks.keys().map(String::as_str));
-                let hint = or(hint, "add it to `hooks` of the ledger, or name one that is there");
+                let hint = or(hint, "add it to `hooks` of the ledger, or use an existing one");
                 self.wrong_tag(format!("`{need}` is not a hook of {}{hint}", self.contract.id));
             }
         }
@@ -301,12 +301,12 @@ impl CaseLint<'_> {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
             if calls.iter().any(CallStep::wants_asks) {
-                self.wrong_step(step, "`asks` cannot stand inside `together`: calls of fakes would have no order; ask in a call of its own");
+                self.wrong_step(step, "`asks` is not allowed inside `together`, since calls of fakes would have no order; use a separate call");
             }
         }
     }
 
-    /// Only a process that a call has started can be killed.
+    /// A case can kill only a process that an earlier call has started.
     fn check_processes(&mut self) {
         let case = self.case;
         let mut started: BTreeSet<&str> = BTreeSet::new();
@@ -318,17 +318,17 @@ impl CaseLint<'_> {
             }
             let known: Vec<&str> = started.iter().copied().collect();
             let known = match known.as_slice() {
-                [] => "no step before calls anything".to_owned(),
+                [] => "add such a call first".to_owned(),
                 known => format!("there are `{}`", known.join("`, `")),
             };
             self.wrong_step(
                 step,
-                format!("no step before calls anything in process `{process}`; {known}"),
+                format!("no earlier step calls anything in process `{process}`; {known}"),
             );
         }
     }
 
-    /// A reference is to what an earlier step saved.
+    /// A reference must name something that an earlier step saved.
     fn check_references(&mut self) {
         let mut saved: Vec<&str> = Vec::new();
         for step in &self.case.steps {
@@ -337,7 +337,7 @@ impl CaseLint<'_> {
             for call in calls {
                 if let Some(wrong) = no_reference(&call.args) {
                     self.wrong_step(step, format!(
-                        "`$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {wrong}; a real value of that form stands in `$literal`"
+                        "`$ref` takes the name under which an earlier call was saved (`as`) and must be alone, not {wrong}; wrap a real value of that form in `$literal`"
                     ));
                 }
                 references(&call.args, &mut wanted);
@@ -357,7 +357,7 @@ impl CaseLint<'_> {
             }
             for reference in wanted.into_iter().filter(|one| !saved.contains(&name_of(one))) {
                 self.wrong_step(step, format!(
-                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"` or `streamAs`; a real value of that form stands in `$literal`",
+                    "`{{\"$ref\": \"{reference}\"}}` refers to nothing: no earlier step says `\"as\": \"{}\"` or `streamAs`; wrap a real value of that form in `$literal`",
                     name_of(reference)
                 ));
             }
@@ -369,7 +369,7 @@ impl CaseLint<'_> {
                     self.wrong(format!("`\"{key}\": \"{name}\"` must be a name without a slash"));
                 }
                 if saved.contains(&name) {
-                    self.wrong(format!("`\"{key}\": \"{name}\"` stands twice; each name once"));
+                    self.wrong(format!("`\"{key}\": \"{name}\"` occurs twice; each name once"));
                 }
                 saved.push(name);
             }
@@ -377,7 +377,7 @@ impl CaseLint<'_> {
     }
 }
 
-/// Where nothing is near enough to have been meant, what else would be right.
+/// The hint, or the fix if there is no hint.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
 }

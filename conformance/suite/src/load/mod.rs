@@ -1,4 +1,4 @@
-//! From files to a checked [`Suite`]: read, expand, compile, lint.
+//! Loads a [`Suite`]: reads, expands, compiles and lints its files.
 
 mod falsifiable;
 mod lint;
@@ -15,7 +15,7 @@ use self::source::SuiteFiles;
 use crate::extensions::Extensions;
 use crate::gherkin::{self, vocabulary::Vocabulary};
 
-/// Reads and checks every file, and adds what rooms have. Gives all problems, not only the first.
+/// Reads and checks every file, and adds the rooms' extensions. Returns all problems, not only the first.
 pub fn load(files: &SuiteFiles, extensions: &Extensions) -> Result<Suite, Vec<Problem>> {
     load_part(files, extensions, |_| true)
 }
@@ -31,7 +31,7 @@ pub fn load_part(
     let mut contracts: BTreeMap<String, Contract> = BTreeMap::new();
     let mut cases = Vec::new();
     let mut problems = Vec::new();
-    // Folders of contracts that were not read whole: what is missing there may be in what could not be read.
+    // Contract folders with unreadable files, which may hold whatever seems to be missing.
     let mut broken: BTreeSet<&str> = BTreeSet::new();
     let mut no_ledger: BTreeSet<&str> = BTreeSet::new();
     for problem in files.problems() {
@@ -75,7 +75,7 @@ pub fn load_part(
             _ => vec![Problem::new(
                 path,
                 1,
-                "no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
+                "unexpected file; a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`",
             )],
         };
         if let (Some(folder), false) = (parts.get(1), found.is_empty()) {

@@ -1,4 +1,4 @@
-//! Where a suite's files come from: inside the program, or a folder that an author works in.
+//! The sources of a suite's files: embedded in the program, or an author's folder.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 use super::walk::Walk;
 use proofmark_judge::problem::Problem;
 
-/// The text files of a suite, by path from its top (`fixtures/…`, `features/…`), in path order.
+/// The text files of a suite, in order of their paths relative to its root (`fixtures/…`, `features/…`).
 #[derive(Debug, Clone, Default)]
 pub struct SuiteFiles {
     files: Vec<(String, String)>,
-    /// What is there and could not be read, or would be passed over.
+    /// Problems with files that could not be read or would be ignored.
     problems: Vec<Problem>,
 }
 
@@ -24,7 +24,7 @@ pub enum SourceError {
         "`{path}` cannot be read: {fault}; a suite is a folder with `fixtures/<contract>/` and `features/<contract>/` in it"
     )]
     Unreadable { path: PathBuf, fault: io::Error },
-    #[error("`{path}` holds neither `fixtures` nor `features`")]
+    #[error("`{path}` contains neither `fixtures` nor `features`")]
     Empty { path: PathBuf },
 }
 
@@ -41,7 +41,7 @@ impl SuiteFiles {
             }
         }
         if !found {
-            // Tells a folder that is not there from one that holds something else.
+            // Distinguishes a missing folder from one with other content.
             fs::read_dir(folder)
                 .map_err(|fault| SourceError::Unreadable { path: folder.to_owned(), fault })?;
             return Err(SourceError::Empty { path: folder.to_owned() });
@@ -64,12 +64,12 @@ impl SuiteFiles {
         Self { files, problems: Vec::new() }
     }
 
-    /// The same with what was found wrong when files were read.
+    /// The same, with problems from reading the files.
     pub fn with_problems(self, problems: Vec<Problem>) -> Self {
         Self { problems, ..self }
     }
 
-    /// What is wrong with files that are not among these.
+    /// Problems with files that could not be read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -78,7 +78,7 @@ impl SuiteFiles {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// SHA-256 over every path and text: two suites with the same digest judge alike.
+    /// SHA-256 over every path and text: suites with the same digest judge alike.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for (path, text) in &self.files {

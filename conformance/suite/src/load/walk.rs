@@ -10,7 +10,7 @@ use proofmark_judge::problem::{Lines, Problem, distance};
 
 pub(super) struct Walk {
     top: PathBuf,
-    /// Folders that were entered, by where they really are, and how they were called then.
+    /// The canonical paths of visited folders, with the name used for each.
     entered: BTreeMap<PathBuf, String>,
     pub(super) files: Vec<(String, String)>,
     pub(super) problems: Vec<Problem>,
@@ -28,15 +28,13 @@ impl Walk {
 
     fn unreadable(&mut self, name: &str, fault: &io::Error) {
         let message = match fault.kind() {
-            io::ErrorKind::NotFound => {
-                "it is a link that leads nowhere; mend or drop it".to_owned()
-            }
-            _ => format!("it cannot be read: {fault}; give the right to read it, or drop it"),
+            io::ErrorKind::NotFound => "it is a broken link; fix or delete it".to_owned(),
+            _ => format!("it cannot be read: {fault}; make it readable, or delete it"),
         };
         self.wrong(name, message);
     }
 
-    /// Everything in a folder, in the order of the names.
+    /// Reads everything in a folder, in name order.
     pub(super) fn folder(&mut self, path: &Path, name: &str) {
         let entries = fs::read_dir(path).and_then(|entries| {
             let mut names: Vec<_> =
@@ -48,10 +46,10 @@ impl Walk {
             Ok(entries) => entries,
             Err(fault) => return self.unreadable(name, &fault),
         };
-        // A link may lead back to where it stands, and several such would never end.
+        // A link may lead back to a parent folder, which would recurse forever.
         if let Some(first) = self.entered.get(&real) {
             let message = format!(
-                "it leads to `{first}`, which is read already; drop the link, or make a folder of it"
+                "it leads to `{first}`, which is already read; delete the link, or replace it with a folder"
             );
             return self.wrong(name, message);
         }
@@ -71,12 +69,12 @@ impl Walk {
         };
         if kind.is_dir() {
             if SuiteFiles::takes(name) && !self.is_contract(name) {
-                let message = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
+                let message = "it is a folder with the name of a file; name a folder after its contract, and put files into it";
                 self.wrong(name, message);
             }
             self.folder(path, name);
         } else if !kind.is_file() {
-            let message = "it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place";
+            let message = "it is neither a file nor a folder (a pipe, a socket or a device); delete it, or replace it with a file";
             self.wrong(name, message);
         } else if SuiteFiles::takes(name) {
             match fs::read(path) {
@@ -85,7 +83,7 @@ impl Walk {
             }
         } else if let Some(right) = meant(name) {
             let own = name.rsplit('/').next().unwrap_or(name);
-            self.wrong(name, format!("`{own}` is not read; call it `{right}`"));
+            self.wrong(name, format!("`{own}` is ignored; rename it to `{right}`"));
         }
     }
 
@@ -100,7 +98,7 @@ impl Walk {
         }
     }
 
-    /// An id of a contract may end like the name of a file.
+    /// A contract id may look like a file name.
     fn is_contract(&self, name: &str) -> bool {
         let mut parts = name.split('/').skip(1);
         match (parts.next(), parts.next()) {
@@ -112,13 +110,13 @@ impl Walk {
     }
 }
 
-/// What editors and systems leave behind.
+/// Files that editors and operating systems leave behind.
 fn is_dropping(name: &str) -> bool {
     let hidden = name.starts_with('.') && (name.starts_with(".#") || !SuiteFiles::takes(name));
     hidden || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'))
 }
 
-/// The name that a file of this name was to have, if it looks like one of ours. Other files, such as a README.md, may stand there.
+/// The intended name of a file that looks like a misspelt suite file. Other files, such as a README.md, are allowed.
 fn meant(name: &str) -> Option<String> {
     let own = name.rsplit('/').next().unwrap_or(name);
     let small = own.to_lowercase();
@@ -157,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_leave_is_passed_over() {
+    fn editor_backups_are_ignored() {
         for name in [".a.feature.swp", "a.feature~", ".#a.feature", "#a.feature#", ".gitkeep"] {
             assert!(is_dropping(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Runs a case alone in a process of its own, so that a fault of the process is this case's failure.
+//! Runs a case alone in a separate process, so that a fault of the process is this case's failure.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,14 +14,14 @@ use proofmark_judge::case::{Case, CaseKind};
 use proofmark_judge::law::Law;
 use proofmark_judge::verdict::Verdict;
 
-/// So many calls may go unanswered, when no call ever was answered, before a subject is given up.
-/// One answer is enough to try every case to the end: giving up must not depend on their order.
+/// The run gives up after this many unanswered calls if no call was ever answered. A single answer is enough to try
+/// every case: giving up must not depend on their order.
 const SILENT_FAULTS: usize = 4;
-/// So many processes may fault in the search for the smallest input that makes one fault.
+/// The most faults while shrinking an input that makes the process fault.
 const FAULTS_WHILE_SHRINKING: usize = 50;
 
 impl<'a> Worker<'a> {
-    /// The case in a process of its own; its fault is this case's failure. Tells whether it faulted.
+    /// Runs the case in a separate process; a fault is this case's failure. Returns whether it faulted.
     pub(super) async fn alone(&self, case: &'a Case) -> bool {
         let given_up = self.given_up.borrow().clone();
         let started = match given_up {
@@ -62,7 +62,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// The failure of a case that ran alone on a process that faulted. The process is ended.
+    /// The failure of a case whose own process faulted. Kills the process.
     async fn blamed(&self, faulted: Faulted, shared: &Rc<Connection>) -> Played {
         let Faulted { fault, mut failure, mut transcript, connection } = faulted;
         let faulty = connection.unwrap_or_else(|| Rc::clone(shared));
@@ -77,12 +77,12 @@ impl<'a> Worker<'a> {
         Played { verdict: Verdict::Failed { failure }, transcript: *transcript }
     }
 
-    /// A law that makes its process fault: looks for the smallest such input, each in a fresh process.
+    /// Shrinks an input that makes the process fault, each attempt in a new process.
     async fn shrink(&self, case: &Case, law: &Law, found: Played) -> Played {
         let left = Cell::new(FAULTS_WHILE_SHRINKING);
         let play = async |example: &Case| {
             if left.get() == 0 {
-                // The smallest so far has to do.
+                // Keep the smallest input so far.
                 return Ok(Played::without(Verdict::Passed));
             }
             let Ok(connection) = self.start().await else {
@@ -91,7 +91,7 @@ impl<'a> Worker<'a> {
             };
             match self.play(example, &connection).await {
                 Ok(played) => {
-                    // Whatever else it does, it is not the fault that is looked for.
+                    // A fault at shutdown is not the one that we are shrinking.
                     let _fault = connection.shutdown().await;
                     Ok(played)
                 }

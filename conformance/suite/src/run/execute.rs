@@ -1,4 +1,4 @@
-//! One case on one subject: open, act, look, close. What is seen is judged elsewhere (`super::play`).
+//! Executes one case on a subject: open, act, observe, close. `super::play` judges the observations.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,27 +23,27 @@ use crate::subject::connection::Connection;
 use crate::subject::host::SessionHost;
 use crate::wire::{Link, Offer};
 
-/// Where a case gets a process from, and gives it back to.
+/// Provides processes to a case and takes them back.
 pub(super) trait Processes {
     /// The process that many cases share.
     fn shared(&self) -> Rc<Connection>;
     /// A process that no other case uses.
     async fn spare(&self) -> Result<Rc<Connection>, Fault>;
     fn give_back(&self, spare: Rc<Connection>);
-    /// A call was answered, in whatever way.
+    /// Records that some call was answered.
     fn note_answer(&self);
 }
 
-/// What a case is played with.
+/// The environment of a case.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) contract: &'a Contract,
-    /// Fakes that the case can ask for.
+    /// The fakes that the case can use.
     pub(super) fakes: &'a [&'static FakeKind],
     pub(super) scratch: &'a Path,
-    /// For the session and the workspace, so that no two have the same name.
+    /// Makes the names of the session and the workspace unique.
     pub(super) number: u64,
-    /// Whether the transcript is kept.
+    /// Whether to keep the transcript.
     pub(super) record: bool,
 }
 
@@ -53,23 +53,23 @@ fn prepare(case: &Case, setting: Setting<'_>) -> Result<TempWorkspace, Workspace
     Ok(workspace)
 }
 
-/// Why a step has nothing to show.
+/// Why a step has no observation.
 pub(super) enum Stop {
     /// The adapter refused `open`.
     Refused(RpcError),
-    /// The case's fakes cannot be made from their scripts.
+    /// The scripts of the case's fakes are invalid.
     Fakes(String),
     Fault(Fault),
     /// The harness could not write a file.
     NoWorkspace(WorkspaceError),
 }
 
-/// What is known when a process faults.
+/// The state of a case when a process faulted.
 pub(super) struct Interrupted {
     pub(super) fault: Fault,
-    /// Calls of fakes that no answer came after.
+    /// Calls of fakes that no answer followed.
     pub(super) asks: Vec<Ask>,
-    /// The process that faulted; none if it could not be started.
+    /// The process that faulted; `None` if it could not be started.
     pub(super) connection: Option<Rc<Connection>>,
 }
 
@@ -79,7 +79,7 @@ impl From<Fault> for Stop {
     }
 }
 
-/// A process of the subject that takes part in the case.
+/// A process that the case uses.
 struct Member {
     connection: Rc<Connection>,
     shared: bool,
@@ -96,12 +96,12 @@ pub(super) struct Stage<'a, P> {
     session: String,
     crew: BTreeMap<&'a str, Member>,
     seats: BTreeMap<Seat<'a>, Rc<SessionHost>>,
-    /// Ways to the servers of sessions, where the contract has a wire of its own.
+    /// Connections to the servers of sessions, if the contract has its own wire.
     links: BTreeMap<Seat<'a>, Rc<Link>>,
     wire: Option<Wire>,
     fakes: &'a [&'static FakeKind],
     masks: Masks,
-    /// Calls of fakes that belong to no single call.
+    /// Calls of fakes outside any single call.
     stray: Vec<Ask>,
 }
 
@@ -132,7 +132,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         })
     }
 
-    /// Takes one step. `args` are the arguments of its calls, with earlier answers in place.
+    /// Executes one step. `args` are the arguments of its calls, with references filled in.
     pub(super) async fn step(
         &mut self,
         step: &'a Step,
@@ -173,7 +173,7 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.seats.retain(|(of, _), _| of != process);
                 self.links.retain(|(of, _), _| of != process);
                 match self.crew.remove(process.as_str()) {
-                    // What it did before it was killed still counts.
+                    // A fault before the kill still counts.
                     Some(member) => member
                         .connection
                         .kill()
@@ -203,7 +203,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
-    /// Makes sure that there is such a session.
+    /// Opens the session if it is not open yet.
     async fn open_session(&mut self, seat: Seat<'a>) -> Result<(), Stop> {
         if self.seats.contains_key(&seat) {
             return Ok(());
@@ -236,7 +236,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
-    /// Makes the way to a session's server, if its contract has one.
+    /// Connects to a session's server, if the contract has its own wire.
     async fn link(
         &mut self,
         seat: Seat<'a>,
@@ -258,7 +258,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         if let Some(member) = self.crew.get(process) {
             return Ok(Rc::clone(&member.connection));
         }
-        // A process that the case kills must be its own.
+        // A process that the case kills must not be shared.
         let killed =
             |step: &Step| matches!(&step.action, Action::Kill { process: name } if name == process);
         let shared = process == MAIN_PROCESS && !self.case.steps.iter().any(killed);
@@ -294,7 +294,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         Ok(Answered { reply, asks: Vec::new(), events })
     }
 
-    /// On the wire of the contract's own.
+    /// Sends a call on the contract's own wire.
     async fn send_on(
         &self,
         link: &Link,
@@ -311,7 +311,7 @@ impl<'a, P: Processes> Stage<'a, P> {
     }
 
     fn take_asks(&self, seat: Seat<'a>, read: usize) -> Vec<Ask> {
-        // What a server fetches ahead has no bound of a call's.
+        // A server may read ahead without a limit.
         let read = if self.wire.is_some() { usize::MAX } else { read };
         let mut asks = self.seats[&seat].take_asks(read);
         for ask in &mut asks {
@@ -322,10 +322,9 @@ impl<'a, P: Processes> Stage<'a, P> {
         asks
     }
 
-    /// What was asked of fakes when no single call could ask for it. To give back what nobody needs any
-    /// more is no offence, however late it comes.
+    /// Records calls of fakes outside any single call. Releasing a stream is allowed at any time.
     fn note_stray(&mut self, seat: Seat<'a>) {
-        // On its own wire a server asks when it will; what no step speaks of is not judged.
+        // A server on its own wire calls fakes at any time; only calls that a step expects are judged.
         if self.wire.is_some() {
             return;
         }
@@ -333,7 +332,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
     }
 
-    /// The process that a step speaks to.
+    /// The process that a step uses.
     pub(super) fn process_of(&self, step: &Step) -> Option<Rc<Connection>> {
         let name = match &step.action {
             Action::Call(call) => &call.process,
@@ -343,7 +342,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         self.crew.get(name).map(|member| Rc::clone(&member.connection))
     }
 
-    /// A process faulted at a step, or at none. The sessions are lost: what comes of them later is ignored.
+    /// Handles a fault at a step, or outside any step. Drops the sessions and ignores their later messages.
     pub(super) fn interrupted(&mut self, mut fault: Fault, step: Option<&Step>) -> Interrupted {
         fault.each_text(&|text| self.masks.hide_text(text));
         let dead = self.crew.values().find(|member| !member.connection.is_alive());
@@ -368,11 +367,11 @@ impl<'a, P: Processes> Stage<'a, P> {
         }
     }
 
-    /// Closes every session and gives the spare processes back.
+    /// Closes every session and returns the spare processes.
     pub(super) async fn close(&mut self) -> Result<Ending, Fault> {
         let mut end = Ending::default();
         while let Some((&seat, _)) = self.seats.first_key_value() {
-            // A server that is told to stop need not wait for those who listen.
+            // Disconnect first, so that a stopping server need not wait for listeners.
             self.links.remove(&seat);
             let close = Close { session: self.session_at(seat) };
             let answer = self.crew[seat.0].connection.call("close", "close", &close).await?;

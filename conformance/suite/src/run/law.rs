@@ -1,4 +1,4 @@
-//! Runs a law: one input after the other, then a search for the smallest input that fails.
+//! Runs a law: tries one input after the other, and shrinks the first that fails.
 
 use super::play::{Faulted, Played};
 use proofmark_judge::case::Case;
@@ -7,7 +7,7 @@ use proofmark_judge::law::{Input, Law, LawOptions, MOST_SHRINKS};
 use proofmark_judge::transcript::{Transcript, Try};
 use proofmark_judge::verdict::{Failure, Verdict};
 
-/// Tries the law with every input of its run; the first that fails is made as small as it gets.
+/// Tries every input of the law, and shrinks the first that fails.
 pub(super) async fn try_law(
     case: &Case,
     law: &Law,
@@ -54,8 +54,8 @@ fn of(tries: Vec<Try>) -> Transcript {
     Transcript { tries, ..Transcript::default() }
 }
 
-/// Proptest's own search: smaller while it fails, and part of the way back when it does not. `path` is
-/// the way to the input that was tried last.
+/// Proptest's shrinking: simplify while the input fails, complicate when it passes. `path` records the steps to the
+/// last input tried.
 async fn smallest(
     case: &Case,
     law: &Law,
@@ -85,7 +85,7 @@ async fn smallest(
     Ok((Verdict::Failed { failure: best }, best_try))
 }
 
-/// Plays one input. What it fails with is told as the law's failure.
+/// Plays one input and reports its failure as the law's.
 async fn attempt(
     case: &Case,
     law: &Law,

@@ -1,4 +1,4 @@
-//! Replaces what differs between two runs with fixed words: workspace paths, and ids that servers make up.
+//! Replaces values that differ between runs with fixed words: workspace paths, and ids that servers generate.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,10 +14,10 @@ use proofmark_judge::case::Case;
 use proofmark_judge::transcript::Answered;
 use proofmark_judge::value::each_string;
 
-/// The words of one case.
+/// The replacements of one case.
 pub(super) struct Masks {
     root: Option<PathBuf>,
-    /// Where the contract has a wire of its own.
+    /// Only if the contract has its own wire.
     names: Option<RefCell<Names>>,
 }
 
@@ -27,17 +27,16 @@ impl Masks {
         Self { root: root.map(Path::to_owned), names }
     }
 
-    /// The paths, each with the word that stands for it: the workspace, and the folder that it lies in with what is
-    /// beside it.
+    /// The masked paths, each with its word: the workspace and its parent folder.
     fn paths(&self) -> impl Iterator<Item = (Cow<'_, str>, &'static str)> {
         let root = self.root.as_deref();
         let around = root.and_then(Path::parent);
-        // The longer one first: it begins with the other.
+        // The longer path first, since it begins with the other.
         let paths = [(root, "<workspace>"), (around, "<around>")];
         paths.into_iter().filter_map(|(path, word)| Some((path?.to_string_lossy(), word)))
     }
 
-    /// The workspace's own path becomes a word, so that two runs tell the same.
+    /// Replaces the workspace path, so that two runs give the same values.
     pub(super) fn hide(&self, value: &mut Value) {
         self.paths().for_each(|(path, word)| replace(value, &path, word));
     }
@@ -60,7 +59,7 @@ impl Masks {
         }
     }
 
-    /// What a fake was asked, or answered.
+    /// Masks the arguments or the answer of a fake.
     pub(super) fn hide_ask(&self, value: &mut Value) {
         self.hide(value);
         value.sort_all_objects();
@@ -69,7 +68,7 @@ impl Masks {
         }
     }
 
-    /// An answer of a server, as the case knows it.
+    /// Masks an answer of a server.
     pub(super) fn hide_answer(&self, answer: &mut Answered) {
         let Some(names) = &self.names else { return };
         match &mut answer.reply {
@@ -81,12 +80,12 @@ impl Masks {
         }
     }
 
-    /// An earlier answer goes back to the subject as it came.
+    /// Restores masked paths in an earlier answer before it is sent back to the subject.
     pub(super) fn show(&self, value: &mut Value) {
         self.paths().for_each(|(path, word)| replace(value, word, &path));
     }
 
-    /// The arguments of an operation of a wire, as the server knows them.
+    /// Restores masked paths and names in the arguments of a wire operation.
     pub(super) fn show_to_server(&self, args: &mut Value) {
         self.show(args);
         if let Some(names) = &self.names {
@@ -95,9 +94,9 @@ impl Masks {
     }
 }
 
-/// The case's own names for what a server makes up. What its fakes say stands for itself.
+/// The case's names for generated ids. Values from its fakes' scripts are not masked.
 fn names(case: &Case, setting: Setting<'_>) -> Names {
-    // A server may be there from an earlier run, so no two runs use the same.
+    // A server may survive from an earlier run, so every run uses different names.
     let run = Sha256::digest(setting.scratch.as_os_str().as_encoded_bytes());
     let mut names = Names::new(format!("case-{:06}-{}", setting.number, hex::encode(&run[..5])));
     case.given.fakes.values().for_each(|script| names.keep(script));

@@ -1,4 +1,4 @@
-//! Running cases: many at a time on persistent processes, each in a session and workspace of its own.
+//! Runs cases concurrently on long-lived processes, each in its own session and workspace.
 
 mod alone;
 mod execute;

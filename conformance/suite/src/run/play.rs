@@ -1,4 +1,4 @@
-//! Plays a case: takes one step after the other, and judges each before the next.
+//! Plays a case: executes one step after the other, and judges each before the next.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -14,26 +14,26 @@ use serde_json::Value;
 use super::execute::{Interrupted, Processes, Setting, Stage, Stop};
 use crate::subject::connection::Connection;
 
-/// A process faulted while a case was under way, for which the case may or may not be to blame.
+/// A process faulted during a case. The case may or may not be to blame.
 pub(super) struct Faulted {
     pub(super) fault: Fault,
-    /// The failure that it is if the case is to blame.
+    /// The failure to report if the case is to blame.
     pub(super) failure: Box<Failure>,
-    /// What was seen until then.
+    /// The transcript up to the fault.
     pub(super) transcript: Box<Transcript>,
-    /// The process that faulted; none if it could not be started.
+    /// The process that faulted; `None` if it could not be started.
     pub(super) connection: Option<Rc<Connection>>,
 }
 
-/// A case that was played to its end.
+/// A case that ran to its end.
 pub(super) struct Played {
     pub(super) verdict: Verdict,
-    /// Empty unless it was to be kept.
+    /// Empty unless the run keeps transcripts.
     pub(super) transcript: Transcript,
 }
 
 impl Played {
-    /// Decided without a look at the subject.
+    /// A verdict without an observation.
     pub(super) fn without(verdict: Verdict) -> Self {
         Self { verdict, transcript: Transcript::default() }
     }
@@ -106,7 +106,7 @@ pub(super) async fn play<P: Processes>(
     Ok(Played { verdict, transcript })
 }
 
-/// The arguments of a step's calls, with earlier answers in place.
+/// The arguments of a step's calls, with references filled in.
 fn arguments<'a>(judge: &Judge<'a>, step: &'a Step) -> Result<Vec<Cow<'a, Value>>, Box<Failure>> {
     step.calls().iter().map(|call| judge.args(step, call)).collect()
 }
@@ -125,7 +125,7 @@ fn faulted(
     Faulted { fault, failure, transcript: Box::new(transcript), connection }
 }
 
-/// The harness's own trouble, for which no subject is to blame.
+/// An error of the harness, which no subject is to blame for.
 fn no_workspace(error: &WorkspaceError) -> Played {
     let reason = NotExercised::NoWorkspace(error.to_string());
     Played::without(Verdict::NotExercised { reason })

@@ -26,19 +26,19 @@ use proofmark_judge::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
 /// How to run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Workers, each with a process of the subject.
+    /// The number of workers, each with one process of the subject.
     pub jobs: usize,
     /// Cases in flight per worker.
     pub window: usize,
     pub patience: Patience,
-    /// Shuffles the order of the cases; without it they run in name order.
+    /// The seed that shuffles the cases; `None` runs them in name order.
     pub shuffle: Option<u64>,
     pub laws: LawOptions,
-    /// Keep what was seen of every case with its result.
+    /// Keep the transcript of every case.
     pub record: bool,
-    /// Where workspaces are made; without it, where the system keeps temporary files.
+    /// The folder for workspaces; `None` uses the system's temporary folder.
     pub scratch: Option<PathBuf>,
-    /// Hunt down what the subject left behind. Only where this process has no other children.
+    /// Kill processes that the subject left behind. Only safe if this process has no other children.
     pub kill_orphans: bool,
 }
 
@@ -58,17 +58,17 @@ impl Default for RunOptions {
     }
 }
 
-/// What happens during a run, as it happens. Reporters read these.
+/// Events of a run, for reporters.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly every event is a case's")]
 pub enum Event {
-    /// A process of the subject introduced itself.
+    /// A process of the subject answered `hello`.
     Hello(Box<HelloReply>),
     Case(CaseResult),
-    /// A fault that no single case is to blame for.
+    /// A fault that does not belong to a single case.
     Fault(Fault),
     CannotStart(StartError),
-    /// Cases were not answered in time in company, but were when they ran alone.
+    /// Cases that timed out in parallel, but not alone.
     Late {
         cases: usize,
     },
@@ -81,15 +81,15 @@ pub enum RunError {
     CannotStart(#[from] StartError),
     #[error("{0}")]
     NoWorkspace(NotExercised),
-    #[error("no folder for workspaces can be made: {0}")]
+    #[error("cannot create a folder for workspaces: {0}")]
     NoScratch(io::Error),
-    #[error("the folder of workspaces cannot be removed: {0}")]
+    #[error("cannot remove the folder of workspaces: {0}")]
     ScratchStays(io::Error),
-    #[error("a worker could not begin: {0}")]
+    #[error("cannot start a worker: {0}")]
     NoWorker(io::Error),
 }
 
-/// Stops a run from another thread; what is under way is killed.
+/// Cancels a run from another thread and kills its processes.
 #[derive(Debug, Clone)]
 pub struct Cancel(watch::Sender<bool>);
 
@@ -105,7 +105,7 @@ impl Cancel {
     }
 }
 
-/// What the workers share.
+/// The state that all workers share.
 pub(super) struct Shared<'a> {
     pub(super) suite: &'a Suite,
     pub(super) cases: Vec<&'a Case>,
@@ -113,15 +113,15 @@ pub(super) struct Shared<'a> {
     pub(super) options: RunOptions,
     pub(super) scratch: PathBuf,
     pub(super) next: AtomicUsize,
-    /// For sessions and workspaces, so that no two have the same name.
+    /// Makes the names of sessions and workspaces unique.
     pub(super) numbers: AtomicU64,
     /// Whether any call was ever answered.
     pub(super) answered: AtomicBool,
-    /// How many calls went unanswered.
+    /// The number of unanswered calls.
     pub(super) silent: AtomicUsize,
 }
 
-/// Runs the cases against the subject and tells `on_event` what happens, on this thread.
+/// Runs the cases against the subject. Calls `on_event` for each event, on this thread.
 pub fn run(
     suite: &Suite,
     cases: Vec<&Case>,
@@ -218,7 +218,7 @@ fn shuffle(cases: &mut [&Case], seed: u64) {
     }
 }
 
-/// Gathers events into an outcome that does not depend on their order.
+/// Collects events into an outcome that does not depend on their order.
 #[derive(Default)]
 struct Tally {
     subject: Option<HelloReply>,
@@ -226,7 +226,7 @@ struct Tally {
     faults: Vec<Fault>,
     cannot_start: Option<StartError>,
     late: usize,
-    /// How much the transcripts say together.
+    /// The total size of the transcripts.
     recorded: u64,
 }
 
@@ -242,7 +242,7 @@ impl Tally {
             },
             Event::Case(mut result) => {
                 self.recorded += result.transcript.as_ref().map_or(0, Transcript::weight) as u64;
-                // A record may hold so much and no more; what would not fit is not kept.
+                // A record has a size limit; drop transcripts beyond it.
                 if self.recorded > MOST_BYTES {
                     result.transcript = None;
                 }

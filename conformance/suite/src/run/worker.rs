@@ -1,8 +1,7 @@
 //! A worker: a thread with one process of the subject and a window of cases in flight.
 //!
-//! When a process faults, nobody can tell which of the cases in flight is to blame. Each of them runs
-//! again at the end, alone in a fresh process, and that run decides. So a verdict does not depend on
-//! the window, the order or the number of workers.
+//! When a process faults, any of the cases in flight may be to blame. Each of them runs again at the end, alone in a
+//! new process, and that run decides. So a verdict does not depend on the window, the order or the number of workers.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,14 +23,14 @@ use proofmark_judge::ledger::Contract;
 use proofmark_judge::transcript::Transcript;
 use proofmark_judge::verdict::{CaseResult, Failure, NotExercised, Verdict};
 
-/// So many starts in a row may fail before a subject is given up.
+/// The run gives up after this many failed starts in a row.
 const FAILED_STARTS: usize = 3;
-/// So many processes may fall silent with all their cases before the cases are tried alone only.
+/// After this many processes hang with all their cases, cases only run alone.
 const SILENT_WINDOWS: usize = 2;
-/// So many cases run alone at a time, each in its own process: most of them wait for a time limit.
+/// The number of cases that run alone at the same time, each in its own process: most of them wait for a timeout.
 const ALONE_AT_A_TIME: usize = 4;
 
-/// What a case runs on.
+/// The processes that a case runs on.
 struct Bench<'a, 'b> {
     worker: &'b Worker<'a>,
     shared: Rc<Connection>,
@@ -43,11 +42,11 @@ pub(super) struct Worker<'a> {
     connection: RefCell<Option<Rc<Connection>>>,
     pub(super) spares: RefCell<Vec<Rc<Connection>>>,
     failed_starts: Cell<usize>,
-    /// Why nothing more is tried, once that is so.
+    /// Why the worker has given up, if it has.
     pub(super) given_up: RefCell<Option<(Fault, Vec<String>)>>,
 }
 
-/// A case that was in flight when its process faulted, or that was not answered in time.
+/// A case that was in flight when its process faulted, or that timed out.
 struct Suspect<'a> {
     case: &'a Case,
     fault: Fault,
@@ -81,8 +80,7 @@ impl<'a> Worker<'a> {
         self.end().await;
     }
 
-    /// Runs cases many at a time, as long as there are any and the subject answers at all. Gives those
-    /// that faulted.
+    /// Runs cases concurrently while there are any and the subject answers at all. Returns those that faulted.
     async fn work_in_company(&self) -> Vec<Suspect<'a>> {
         let mut flights = FuturesUnordered::new();
         let mut suspects: Vec<Suspect<'a>> = Vec::new();
@@ -100,7 +98,7 @@ impl<'a> Worker<'a> {
             match flights.next().await {
                 Some((case, Ok(played), connection)) => match connection.fault() {
                     None => self.decide(case, played),
-                    // It was done, but nothing says that the fault was not its doing.
+                    // The case is done, but it may have caused the fault.
                     Some(fault) => suspects.push(Suspect { case, fault, connection }),
                 },
                 Some((case, Err(Faulted { fault, connection, .. }), shared)) => {
@@ -115,7 +113,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A process whose fault has its suspects is not seen again. Tells whether it was before.
+    /// Removes a process that faulted and whose suspects are known. Returns whether it was the current one.
     async fn retire(&self, connection: &Rc<Connection>) -> bool {
         let current =
             self.connection.borrow_mut().take_if(|current| Rc::ptr_eq(current, connection));
@@ -123,7 +121,7 @@ impl<'a> Worker<'a> {
         current.is_some()
     }
 
-    /// A process that has faulted. If no case was under way that could see it, the fault is the run's.
+    /// Kills a process that faulted. If no case was in flight, reports the fault as the run's.
     async fn discard(&self, connection: &Connection, fault: Fault) {
         if !connection.has_witness() {
             let fault = connection.refine(fault).await;
@@ -132,8 +130,7 @@ impl<'a> Worker<'a> {
         connection.kill().await;
     }
 
-    /// Runs each suspect alone. If all that were in flight with it pass alone, the fault belongs to
-    /// nobody but the run.
+    /// Runs each suspect alone. If all cases that were in flight together pass alone, the fault belongs to the run.
     async fn try_alone(&self, suspects: Vec<Suspect<'a>>) {
         let tried =
             stream::iter(suspects).map(async |suspect| (self.alone(suspect.case).await, suspect));
@@ -148,7 +145,7 @@ impl<'a> Worker<'a> {
             }
             let slow = matches!(fault, Fault::NoAnswer { .. }) && !connection.owes_answers();
             (self.emit)(if slow {
-                // The answers came, if late. A machine may be slow, and no case asserts a time.
+                // The answers came late. The machine may be slow, and no case asserts a time.
                 Event::Late { cases: company.len() + 1 }
             } else {
                 Event::Fault(Fault::OnlyTogether { fault: fault.code().to_owned() })
@@ -166,7 +163,7 @@ impl<'a> Worker<'a> {
         (self.emit)(Event::Case(CaseResult { transcript, ..CaseResult::new(&case.name, verdict) }));
     }
 
-    /// A process for the case, unless the case is decided without one.
+    /// A process for the case, unless the case can be decided without one.
     async fn admit(&self, case: &Case) -> Option<Rc<Connection>> {
         match self.connect().await {
             Ok(connection) => match not_exercised(case, &connection.hello) {
@@ -227,7 +224,7 @@ impl<'a> Worker<'a> {
         self.run.suite.contract(&case.contract).expect("the lint refuses a case without a ledger")
     }
 
-    /// The process that cases share, started if need be.
+    /// The process that cases share, started if necessary.
     async fn connect(&self) -> Result<Rc<Connection>, (Fault, Vec<String>)> {
         if let Some(given_up) = &*self.given_up.borrow() {
             return Err(given_up.clone());
@@ -275,7 +272,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Ends every process the polite way, and tells which did not go.
+    /// Shuts every process down, and reports those that do not exit.
     async fn end(&self) {
         let mut connections = std::mem::take(&mut *self.spares.borrow_mut());
         connections.extend(self.connection.borrow_mut().take());

@@ -1,4 +1,4 @@
-//! The workspace of a case: what is put there before, and what is found there after.
+//! The workspace of a case: writes files before, and reads them after.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn write(
             FileGiven::Text(text) => workspace.file(path, text)?,
             FileGiven::Bytes(bytes) => workspace.file(path, bytes)?,
             FileGiven::Symlink(target) => workspace.symlink(path, target)?,
-            // Once what it may be another name of is there.
+            // Linked below, once every possible target exists.
             FileGiven::Hardlink(_) => {}
             FileGiven::Fifo => workspace.fifo(path)?,
             FileGiven::Folder => workspace.folder(path)?,
@@ -29,7 +29,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What there is of the files that a step speaks of.
+/// Reads the files that a step names.
 pub(super) fn look(
     workspace: &TempWorkspace,
     expected: &BTreeMap<String, FileExpected>,
@@ -38,7 +38,7 @@ pub(super) fn look(
     expected.iter().map(seen).collect()
 }
 
-/// What a path is, in the form in which the case speaks of it.
+/// Reads a path in the form that the case expects.
 fn read(workspace: &TempWorkspace, path: &str, expected: &FileExpected) -> FileSeen {
     let seen = match (workspace.exists(path), expected) {
         (Ok(false), _) => Ok(FileSeen::Nothing),

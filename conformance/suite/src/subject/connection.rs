@@ -1,7 +1,7 @@
-//! The wire to one process of the subject: requests out, answers matched by id, fakes served.
+//! The connection to one process of the subject: sends requests, matches answers by id, serves fakes.
 //!
-//! Everything here lives on one thread, so state is in cells and nothing is locked. A fault ends the
-//! connection: every waiting request learns of it, and the process is killed.
+//! Everything here runs on one thread, so state is in cells and needs no locks. A fault ends the connection: every
+//! pending request gets the fault, and the process is killed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -24,7 +24,7 @@ use super::stream::Streams;
 use super::{Patience, SubjectCommand, pump};
 use proofmark_judge::Fault;
 
-/// So many bytes may wait for a subject that does not read.
+/// The most bytes that may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
 
 pub(super) type RpcResult = Result<Value, RpcError>;
@@ -34,15 +34,15 @@ pub struct Connection {
     process: RefCell<Option<Process>>,
     pub hello: HelloReply,
     patience: Patience,
-    /// Servers that this adapter named, by the command that starts them.
+    /// The servers that this adapter named, by the command that starts them.
     servers: Servers,
 }
 
-/// Who is at the other end.
+/// The protocol of the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Adapter,
-    /// It is sent no `shutdown`, and asks no fakes.
+    /// Gets no `shutdown`, and calls no fakes.
     Mcp,
 }
 
@@ -53,23 +53,23 @@ pub(super) struct Shared {
     next_id: Cell<i64>,
     waiting: RefCell<HashMap<i64, oneshot::Sender<Result<RpcResult, Fault>>>>,
     streams: RefCell<Streams>,
-    /// A session made more calls of fakes than anybody can want.
+    /// A session called fakes too often.
     flooded: Cell<bool>,
-    /// Requests whose answers came too late for anybody to wait for.
+    /// Requests that timed out and may still be answered.
     abandoned: RefCell<HashSet<i64>>,
-    /// One of them came after all.
+    /// Signals a late answer.
     settled: Notify,
     last_answer: Cell<Instant>,
     sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
     pub(super) fault: RefCell<Option<Fault>>,
-    /// Sessions were open when the fault came.
+    /// Sessions were open when the fault occurred.
     witnessed: Cell<bool>,
-    /// What the subject is doing, for the message of a fault that no request explains.
+    /// The current phase, for the message of a fault outside any request.
     pub(super) during: Cell<&'static str>,
 }
 
 impl Connection {
-    /// Starts a process and says hello. The outer error means that nothing could be started.
+    /// Starts a process and sends `hello`. The outer error means that it could not be started.
     pub async fn open(
         command: &SubjectCommand,
         patience: Patience,
@@ -99,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// Starts an MCP server, to which nothing is said yet.
+    /// Starts an MCP server without sending anything yet.
     pub fn to_mcp_server(command: &SubjectCommand, patience: Patience) -> Result<Self, StartError> {
         Self::begin(command, patience, Dialect::Mcp, "while it was needed")
     }
@@ -142,12 +142,12 @@ impl Connection {
         self.patience
     }
 
-    /// The server that this adapter named by a command, started if need be.
+    /// The server that this adapter named by a command, started if necessary.
     pub async fn server(&self, command: &SubjectCommand) -> Result<Rc<Self>, Fault> {
         let server = self.servers.get(command, self.patience).await?;
         match self.fault() {
             None => Ok(server),
-            // The adapter ended meanwhile, and its servers end with it.
+            // The adapter has exited meanwhile, and its servers end with it.
             Some(fault) => {
                 server.kill().await;
                 Err(fault)
@@ -155,13 +155,13 @@ impl Connection {
         }
     }
 
-    /// Says something that has no answer.
+    /// Sends a notification.
     pub fn notify(&self, method: &str, params: &Value) {
         push_notification(&mut self.shared.out.borrow_mut(), method, params);
         self.shared.filled.notify_one();
     }
 
-    /// Sends a request and waits for its answer. `what` is what people know it by.
+    /// Sends a request and waits for its answer. `what` is its name in messages.
     pub async fn request(
         &self,
         what: &str,
@@ -204,10 +204,10 @@ impl Connection {
         }
     }
 
-    /// Nobody waits for this answer any longer. If others were answered meanwhile, the process goes
-    /// on; if none was, it is stuck, and that is its end.
+    /// Handles a timeout. If other requests were answered meanwhile, the process continues; otherwise it hangs, and
+    /// the connection ends.
     fn unanswered(&self, id: i64, what: &str, sent: Instant, patience: Duration) -> Fault {
-        // A child may hold stdout open when the subject itself is long gone.
+        // A child may keep stdout open after the subject has exited.
         let ended = self.process.borrow_mut().as_mut().and_then(Process::has_ended);
         let during = || format!("before it answered `{what}`");
         let fault = match ended {
@@ -235,7 +235,7 @@ impl Connection {
         self.request(what, method, params, self.patience.call).await
     }
 
-    /// One operation: its answer, and what came of its stream before.
+    /// Calls one operation. Returns its answer, and the items that it streamed before.
     pub async fn operate(
         &self,
         session: &str,
@@ -244,7 +244,7 @@ impl Connection {
     ) -> Result<(RpcResult, Vec<Value>), Fault> {
         let id = self.new_id();
         self.shared.streams.borrow_mut().open(id, session);
-        // Borrowed, so that large arguments are written once and never copied.
+        // Borrowed, so that large arguments are never copied.
         let params = CallRef { session, operation, args };
         let answer = self.send(id, operation, "call", &params, self.patience.call).await;
         let items = self.shared.streams.borrow_mut().close(id);
@@ -263,34 +263,34 @@ impl Connection {
         self.shared.fault.borrow().is_none()
     }
 
-    /// What ended the connection, if it has ended.
+    /// The fault that ended the connection, if it has ended.
     pub fn fault(&self) -> Option<Fault> {
         self.shared.fault.borrow().clone()
     }
 
-    /// Whether a case was under way when the connection ended, which will learn of it.
+    /// Whether a case was in flight when the connection ended; that case reports the fault.
     pub fn has_witness(&self) -> bool {
         self.shared.witnessed.get()
     }
 
-    /// Waits, for as long as for any answer, for those that nobody waits for any more.
+    /// Waits for answers to requests that timed out, for at most one more timeout.
     pub async fn settle(&self) {
         let settled = async {
             while self.is_alive() && !self.shared.abandoned.borrow().is_empty() {
                 self.shared.settled.notified().await;
             }
         };
-        // Whether they came is asked afterwards.
+        // `owes_answers` tells afterwards whether they came.
         let _late = tokio::time::timeout(self.patience.call, settled).await;
     }
 
-    /// Whether answers never came, not even late.
+    /// Whether some answers never came, not even late.
     pub fn owes_answers(&self) -> bool {
         let stuck = matches!(&*self.shared.fault.borrow(), Some(Fault::NoAnswer { .. }));
         stuck || !self.shared.abandoned.borrow().is_empty() || self.servers.owe_answers()
     }
 
-    /// The last lines of its stderr, and of those of its servers.
+    /// The last lines of stderr, of the process and its servers.
     pub fn stderr(&self) -> Vec<String> {
         let process = self.process.borrow();
         let own = process.as_ref().map(|process| process.stderr.borrow().snapshot());
@@ -299,7 +299,7 @@ impl Connection {
         lines
     }
 
-    /// A closed pipe is told apart: did the process end, and how, or does it live on?
+    /// Refines the fault of a closed pipe: if the process has exited, says how.
     pub async fn refine(&self, fault: Fault) -> Fault {
         let (Fault::ClosedStdout { during } | Fault::ClosedStdin { during }) = &fault else {
             return fault;
@@ -316,7 +316,7 @@ impl Connection {
         refined
     }
 
-    /// SIGKILL to the whole process group. Tells the fault that it had before, if any.
+    /// Sends SIGKILL to the whole process group. Returns the earlier fault, if any.
     pub async fn kill(&self) -> Option<Fault> {
         let before = self.shared.fault.borrow().clone();
         self.shared.fail(Fault::Exited {
@@ -331,9 +331,9 @@ impl Connection {
         before
     }
 
-    /// `shutdown`, end of input, and away; tells what the subject should not have done.
+    /// Sends `shutdown` and closes stdin. Returns a fault if the subject does not exit cleanly.
     pub async fn shutdown(&self) -> Option<Fault> {
-        // First those that it may be asked for, then itself.
+        // Its servers first, since they may still use it.
         let of_servers = self.servers.shutdown().await;
         self.shared.during.set("before it answered `shutdown`");
         let answered = match self.shared.dialect {
@@ -374,7 +374,7 @@ fn nobody() -> HelloReply {
 fn greeted(answer: RpcResult) -> Result<HelloReply, Fault> {
     let bad = |message: String| Fault::BadAnswer { to: "hello".to_owned(), message };
     let value = answer.map_err(|error| bad(error.to_string()))?;
-    // The version first: another version may have another shape.
+    // Check the version first: another version may have other members.
     if let Some(spoken) = value["protocol"].as_u64().filter(|spoken| *spoken != PROTOCOL) {
         return Err(Fault::WrongVersion { spoken });
     }
@@ -386,14 +386,14 @@ impl Shared {
         Fault::ClosedStdout { during: self.during.get().to_owned() }
     }
 
-    /// Ends the connection; the first fault is the one that counts.
+    /// Ends the connection; only the first fault counts.
     pub(super) fn fail(&self, fault: Fault) -> Fault {
         if self.fault.borrow().is_none() {
             self.witnessed.set(!self.sessions.borrow().is_empty());
         }
         let first = self.fault.borrow_mut().get_or_insert(fault).clone();
         for (_, sender) in self.waiting.borrow_mut().drain() {
-            // Whoever stopped waiting needs no answer.
+            // The receiver may be gone.
             let _gone = sender.send(Err(first.clone()));
         }
         self.filled.notify_one();
@@ -411,7 +411,7 @@ impl Shared {
                 let abandoned = |call: i64| self.abandoned.borrow().contains(&call);
                 self.streams.borrow_mut().take(params, line.len(), abandoned)
             }
-            // Unknown ones may come from a newer subject.
+            // Ignore unknown notifications: a newer subject may send them.
             Incoming::Notification { .. } => Ok(()),
         }
     }
@@ -424,7 +424,7 @@ impl Shared {
         match self.waiting.borrow_mut().remove(&number) {
             Some(sender) => {
                 self.last_answer.set(Instant::now());
-                // Whoever stopped waiting has already ended the connection.
+                // The receiver may be gone, if the connection has ended.
                 let _gone = sender.send(Ok(outcome));
                 Ok(())
             }
@@ -453,8 +453,7 @@ impl Shared {
         if self.flooded.get() || out.len() > MOST_UNREAD { Err(Fault::Flooded) } else { Ok(()) }
     }
 
-    /// The answers that are due now: to this request, unless its fake keeps it waiting, and to those that it
-    /// sets free.
+    /// The answers that are due now: to this request, unless its fake delays it, and to the requests that it releases.
     fn play(&self, id: &Id, method: &str, params: Value) -> Vec<(Id, RpcResult)> {
         let refused = |code, message: String| vec![(id.clone(), Err(RpcError::new(code, message)))];
         if self.dialect == Dialect::Mcp {
@@ -462,7 +461,7 @@ impl Shared {
                 "ping" => vec![(id.clone(), Ok(json!({})))],
                 other => refused(
                     RpcError::NOT_IMPLEMENTED,
-                    format!("the harness is a client without `{other}`"),
+                    format!("the harness does not support `{other}`"),
                 ),
             };
         }

@@ -1,4 +1,4 @@
-//! Faults, from what the system and the pipe report.
+//! Converts errors of the system and the pipes into faults.
 
 use std::process::ExitStatus;
 
@@ -17,7 +17,7 @@ pub(super) fn of_message(fault: &MessageError) -> Fault {
     Fault::Garbage { message: fault.to_string() }
 }
 
-/// An exit status in words.
+/// Describes an exit status.
 pub(super) fn describe(status: ExitStatus) -> String {
     #[cfg(unix)]
     {

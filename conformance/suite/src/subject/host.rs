@@ -23,7 +23,7 @@ const MOST_AHEAD: usize = 100;
 pub(crate) struct SessionHost {
     fakes: RefCell<Host>,
     asks: RefCell<Vec<Ask>>,
-    /// How many calls were not recorded, since the last [`Self::take_asks`].
+    /// The number of unrecorded calls since the last [`Self::take_asks`].
     pulls: Cell<usize>,
     /// The requests that wait for a fake, by their tickets.
     unanswered: RefCell<HashMap<u64, Id>>,
@@ -40,7 +40,7 @@ impl SessionHost {
         self.pulls.get() > MOST_PULLS || self.asks.borrow().len() > MOST_ASKS
     }
 
-    /// Takes the calls since the last time. `read` is how many items the subject passed on; if it fetched
+    /// Takes the calls since the last time. `read` is the number of items that the subject passed on; if it fetched
     /// far more than that, one more call reports it.
     pub(crate) fn take_asks(&self, read: usize) -> Vec<Ask> {
         let ahead = self.pulls.replace(0).saturating_sub(read);
@@ -80,7 +80,7 @@ impl SessionHost {
         }
         let FakeCall { fake, method, mut args, .. } = call;
         if recorded {
-            // A subject may give members in another order each time.
+            // A subject's member order may vary between runs.
             args.sort_all_objects();
             self.asks.borrow_mut().push(Ask { fake, method, args, answer });
         } else {

@@ -1,4 +1,4 @@
-//! The subject as a process: start it, talk to it, survive it, end it.
+//! The subject as a process: start it, talk to it, handle its faults, stop it.
 
 pub mod connection;
 mod fault;
@@ -19,20 +19,20 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a subject is started.
+/// How to start a subject.
 #[derive(Debug, Clone, Default)]
 pub struct SubjectCommand {
     pub program: OsString,
     pub args: Vec<OsString>,
-    /// As a user would type it, for the commands that failures suggest.
+    /// As a user would type it, for commands that messages suggest.
     pub shown: String,
-    /// Variables that it gets beside those of the harness itself.
+    /// Variables in addition to the harness's own environment.
     pub environment: BTreeMap<String, String>,
-    /// The folder that it is started in; without one, the harness's own.
+    /// The working directory; `None` is the harness's own.
     pub directory: Option<PathBuf>,
 }
 
-/// How long the harness waits.
+/// The timeouts of the harness.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// For the answer to `hello`.

@@ -1,11 +1,11 @@
-//! Processes that a subject's processes left behind, also those that left its process group.
+//! Finds processes that a subject left behind, even those that left its process group.
 //!
-//! On Linux the harness makes itself the reaper of its descendants, so an orphan becomes its own
-//! child and can be found. Elsewhere only the process group is killed.
+//! On Linux the harness makes itself the reaper of its descendants, so an orphan becomes its child and can be found.
+//! Elsewhere only the process group is killed.
 
 use std::collections::HashSet;
 
-/// The children that this process had before any subject was started: none of a subject's business.
+/// The children that this process had before any subject was started. They are left alone.
 #[derive(Debug, Default)]
 pub struct Orphans {
     #[cfg_attr(
@@ -20,7 +20,7 @@ impl Orphans {
     pub fn adopt() -> Self {
         #[cfg(target_os = "linux")]
         {
-            // Without it, orphans that left their process group are not found; nothing else is lost.
+            // If this fails, orphans outside their process group are not found; nothing else is lost.
             let _unsupported =
                 rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
             let before = linux::children().map(|child| child.pid.as_raw_nonzero().get());
@@ -30,15 +30,15 @@ impl Orphans {
         Self::default()
     }
 
-    /// Kills every later child of this process, and theirs in turn, and tells how many were alive.
-    /// Only when all subjects have ended: whatever is left then is an orphan.
+    /// Kills all new children of this process, and their children in turn. Returns how many were alive. Call it only
+    /// after all subjects have ended: every remaining child is then an orphan.
     pub fn kill(&self) -> usize {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
             self.wait_for_the_dying();
             let mut killed = 0;
-            // Each round may bring the children of those killed in the one before.
+            // Each round may find the children of those killed in the previous one.
             for _ in 0..1000 {
                 let later: Vec<_> =
                     linux::children().filter(|child| self.is_later(child)).collect();
@@ -47,7 +47,7 @@ impl Orphans {
                 }
                 for child in later {
                     if child.runs && kill_process(child.pid, Signal::KILL).is_err() {
-                        // Not ours to kill, so not ours to wait for.
+                        // If we may not kill it, do not wait for it.
                         continue;
                     }
                     killed += usize::from(child.runs);
@@ -67,7 +67,7 @@ impl Orphans {
         !self.before.contains(&child.pid.as_raw_nonzero().get())
     }
 
-    /// Who was killed a moment ago is not left behind, though it may take that moment to die.
+    /// Processes that were just killed may take a moment to exit; they do not count as orphans.
     #[expect(clippy::disallowed_methods, reason = "nothing tells when a process is gone")]
     fn wait_for_the_dying(&self) {
         for _ in 0..50 {
@@ -79,11 +79,11 @@ impl Orphans {
     }
 }
 
-/// How many processes of a group run; those that have ended and wait to be reaped do not count.
+/// The number of running processes in a group, without zombies.
 pub(super) fn alive_in_group(group: rustix::process::Pid) -> usize {
     #[cfg(target_os = "linux")]
     {
-        // The common case: the group is empty, and nothing has to be searched.
+        // The common case: the group is empty, so skip the search.
         if rustix::process::test_kill_process_group(group).is_err() {
             return 0;
         }
@@ -110,12 +110,12 @@ mod linux {
         pub(super) group: i32,
     }
 
-    /// Every process that can be seen.
+    /// Every visible process.
     pub(super) fn processes() -> impl Iterator<Item = Seen> {
         fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // `pid (name) state parent group …`; the name may hold anything, so from its end.
+            // `pid (name) state parent group …`. The name may contain anything, so split after its end.
             let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
             let (state, parent, group) = (fields.next()?, fields.next()?, fields.next()?);
             Some(Seen {

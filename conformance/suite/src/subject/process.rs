@@ -1,4 +1,4 @@
-//! Starting and ending a process so that nothing of it stays behind.
+//! Starts and stops processes without leaving anything behind.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,13 +14,13 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::{SubjectCommand, orphans, signals};
 use proofmark_judge::Fault;
 
-/// The subject could not even be started: nothing about it can be determined.
+/// The subject could not be started, so nothing about it can be determined.
 #[derive(Debug, thiserror::Error)]
 #[error("`{shown}` cannot be started: {fault}{advice}")]
 pub struct StartError {
     pub shown: String,
     pub fault: io::Error,
-    /// What would be right, after a `; `.
+    /// What to do, after a `; `.
     pub advice: String,
 }
 
@@ -32,20 +32,20 @@ impl StartError {
     }
 }
 
-/// What to change so that the system starts it.
+/// What to change so that the program starts.
 fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
     let program = Path::new(&command.program);
     let named = program.display();
     let is_path = command.program.as_encoded_bytes().contains(&b'/');
     let at = command.directory.as_deref().unwrap_or(Path::new("")).join(program);
-    // ENOEXEC has no kind of its own.
+    // ENOEXEC has no `io::ErrorKind`.
     const NO_FORMAT: i32 = 8;
     match fault.kind() {
         io::ErrorKind::NotFound if !is_path => Some(format!(
             "no folder of PATH has a program `{named}`; install it, or give its path (`./{named}`)"
         )),
         io::ErrorKind::NotFound if at.exists() => Some(format!(
-            "`{named}` is there, so what is missing is the interpreter in its first line (`#!`); install that, or name it before the file"
+            "`{named}` exists, but the interpreter in its first line (`#!`) does not; install it, or put it before the file"
         )),
         io::ErrorKind::NotFound => {
             Some("there is no such file; give the path of the adapter's program".to_owned())
@@ -57,20 +57,20 @@ fn advice(command: &SubjectCommand, fault: &io::Error) -> Option<String> {
             "make it executable (`chmod +x {named}`), or name its interpreter before it, such as `python3 {named}`"
         )),
         _ if fault.raw_os_error() == Some(NO_FORMAT) => Some(format!(
-            "it is no program; begin it with a line such as `#!/bin/sh`, or name its interpreter before it, such as `sh {named}`"
+            "it is not a program; begin it with a line such as `#!/bin/sh`, or name its interpreter before it, such as `sh {named}`"
         )),
         _ => None,
     }
 }
 
-/// The last lines of stderr, however much is printed.
+/// The last lines of stderr, with a size limit.
 #[derive(Debug, Default)]
 pub struct StderrTail {
     lines: VecDeque<String>,
     partial: Vec<u8>,
 }
 
-/// How long a process may take to die.
+/// The time to wait for a killed process.
 const UNKILLABLE: Duration = Duration::from_secs(5);
 
 const KEPT_LINES: usize = 20;
@@ -139,15 +139,15 @@ impl Process {
         Ok((Self { child, group, stderr: tail }, stdin, stdout))
     }
 
-    /// Resolves when the process has ended; its children may live on.
+    /// Resolves when the process has exited; its children may still run.
     pub async fn ended(&mut self) -> String {
         match self.child.wait().await {
             Ok(status) => super::fault::describe(status),
-            Err(fault) => format!("in a way that cannot be told ({fault})"),
+            Err(fault) => format!("with an unknown status ({fault})"),
         }
     }
 
-    /// How it ended, if it has.
+    /// How it exited, if it has.
     pub fn has_ended(&mut self) -> Option<String> {
         self.child.try_wait().ok().flatten().map(super::fault::describe)
     }
@@ -156,7 +156,7 @@ impl Process {
         self.group.is_some_and(|group| rustix::process::kill_process_group(group, signal).is_ok())
     }
 
-    /// At once, with its whole group; and by itself, since it may have left the group.
+    /// Kills the whole group at once, and the process itself, which may have left the group.
     pub async fn kill(mut self) {
         self.signal(rustix::process::Signal::KILL);
         // It may have ended already.
@@ -164,13 +164,13 @@ impl Process {
         self.gone(UNKILLABLE).await;
     }
 
-    /// Whether it ends within `patience`. Not even SIGKILL reaches a process that waits for a broken disk.
+    /// Whether it exits within `patience`. Even SIGKILL does not reach a process that waits for a broken disk.
     async fn gone(&mut self, patience: Duration) -> bool {
         tokio::time::timeout(patience, self.ended()).await.is_ok()
     }
 
-    /// After `shutdown` was answered and stdin closed: waits, then asks, then forces.
-    /// Tells what it should not have done.
+    /// Waits for the exit after `shutdown` and the end of stdin, then sends SIGTERM, then SIGKILL. Returns the fault,
+    /// if there was one.
     pub async fn end(mut self, patience: Duration) -> Option<Fault> {
         let mut fault = None;
         if !self.gone(patience).await {
@@ -187,13 +187,13 @@ impl Process {
         let left = self.left_behind(patience.min(Duration::from_millis(500))).await;
         self.signal(rustix::process::Signal::KILL);
         if left > 0 {
-            // Until they are gone, they would seem to be somebody's who outlives the run.
+            // Wait for them, or the search for orphans would find them again.
             self.left_behind(UNKILLABLE).await;
         }
         fault.or((left > 0).then_some(Fault::LeftProcesses { count: left }))
     }
 
-    /// How many of its group live on after it. Those that are about to end get the time to.
+    /// The number of processes in the group that are still running, after some time to exit.
     async fn left_behind(&self, patience: Duration) -> usize {
         let Some(group) = self.group else { return 0 };
         let deadline = tokio::time::Instant::now() + patience;

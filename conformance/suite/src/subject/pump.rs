@@ -1,4 +1,4 @@
-//! Bytes to and from a subject: what is in the outbox goes out, what comes in is taken line by line.
+//! Moves bytes to and from a subject: writes the outbox, and reads line by line.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::connection::Shared;
 use proofmark_judge::Fault;
 
-/// Writes whatever is in the outbox, in one piece, so that a burst of requests costs one write.
-/// Closes stdin when the connection has ended.
+/// Writes the whole outbox at once, so that a burst of requests costs one write. Closes stdin when the connection has
+/// ended.
 pub(super) async fn write_out(shared: Rc<Shared>, mut stdin: ChildStdin) {
     let mut lines = Vec::new();
     loop {
@@ -22,7 +22,7 @@ pub(super) async fn write_out(shared: Rc<Shared>, mut stdin: ChildStdin) {
         lines.clear();
         std::mem::swap(&mut lines, &mut *shared.out.borrow_mut());
         if stdin.write_all(&lines).await.is_err() {
-            // Why it broke is best told by stdout: a last answer, an end, or nothing at all.
+            // Give stdout a moment: a last answer or its end explains better why stdin broke.
             tokio::time::sleep(Duration::from_millis(200)).await;
             shared.fail(Fault::ClosedStdin { during: shared.during.get().to_owned() });
             return;

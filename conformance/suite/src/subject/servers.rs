@@ -1,5 +1,5 @@
-//! Servers that an adapter named and the harness started. They are shared by the sessions of one process of the
-//! adapter, and end with it.
+//! Servers that an adapter named and the harness started. The sessions of one adapter process share them, and they
+//! end with it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,13 +12,13 @@ use tokio::sync::OnceCell;
 use super::connection::Connection;
 use super::{Patience, StartError, SubjectCommand};
 
-/// By the command that starts them. Cases that begin together wait for the same start; nobody else does: whoever ends
-/// an adapter does so while its cases stand still, and would wait for them for ever.
+/// Servers by the command that starts them. Cases that begin together wait for the same start. Never await a start
+/// while stopping an adapter: its cases stand still then, and the wait would never end.
 #[derive(Default)]
 pub(super) struct Servers(RefCell<BTreeMap<String, Rc<OnceCell<Rc<Connection>>>>>);
 
 impl Servers {
-    /// The server of a command; a fresh one if the last has ended.
+    /// The server of a command; a new one if the last has ended.
     pub(super) async fn get(
         &self,
         command: &SubjectCommand,
@@ -44,7 +44,7 @@ impl Servers {
         self.0.borrow().values().filter_map(|server| server.get().cloned()).collect()
     }
 
-    /// Those that have started. One that is about to is ended by whoever waits for it.
+    /// The started servers. A server that is still starting is stopped by the case that waits for it.
     fn take(&self) -> Vec<Rc<Connection>> {
         let all = self.all();
         self.0.borrow_mut().clear();
@@ -61,17 +61,17 @@ impl Servers {
 
     pub(super) async fn kill(&self) {
         for server in self.take() {
-            // As async functions call one another in a circle, one of them is boxed.
+            // Boxed, since these async functions call each other recursively.
             Box::pin(server.kill()).await;
         }
     }
 
-    /// Ends them the polite way, and tells what the first of them should not have done.
+    /// Shuts them down. Returns the first fault.
     pub(super) async fn shutdown(&self) -> Option<Fault> {
         let mut fault = None;
         for server in self.take() {
             let ended = match server.fault() {
-                // Whoever spoke to it has been told.
+                // The case that used it has reported the fault.
                 Some(_) => {
                     Box::pin(server.kill()).await;
                     None
@@ -84,10 +84,10 @@ impl Servers {
     }
 }
 
-/// The revision of MCP that the harness asks for. A server may answer with another one.
+/// The revision of MCP that the harness requests. A server may answer with another one.
 const REVISION: &str = "2025-06-18";
 
-/// Starts a server and says what MCP wants to hear first. The outer error means that nothing could be started.
+/// Starts a server and does the MCP handshake. The outer error means that it could not be started.
 pub async fn start_mcp(
     command: &SubjectCommand,
     patience: Patience,

@@ -1,12 +1,12 @@
-//! Resets signals that this process inherited as ignored, for example from `nohup` or a background job. Otherwise every
-//! process that it starts would ignore them too, and a program that a case interrupts would never end.
+//! Resets signals that this process inherited as ignored, for example from `nohup` or a background job. Otherwise
+//! every process that it starts would ignore them too, and a program that a case interrupts would never exit.
 
 use std::sync::Once;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Lets the processes that are started from now on have the usual signals. For this process nothing
-/// changes: a signal that nobody waits for is as good as ignored.
+/// Restores the default signals for processes started from now on. This process itself still ignores them: it
+/// installs a handler that does nothing.
 pub(super) fn restore() {
     static RESTORED: Once = Once::new();
     RESTORED.call_once(|| {
@@ -19,7 +19,7 @@ pub(super) fn restore() {
         ];
         for kind in usual {
             if is_ignored(&status, kind.as_raw_value()) {
-                // What has a handler starts anew in a new program. Without one, nothing is lost but this.
+                // A new program starts with the default in place of a handler. If this fails, only that is lost.
                 let _unheard = signal(kind);
             }
         }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mask_of_ignored_signals() {
+    fn ignored_signals_are_read_from_the_mask() {
         let status =
             "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001002\nSigCgt:\t0000000000000004\n";
         let ignored: Vec<i32> = (1..=64).filter(|number| is_ignored(status, *number)).collect();

@@ -1,4 +1,4 @@
-//! The items that calls stream before they are answered.
+//! The items that calls stream before their answers.
 
 use std::collections::HashMap;
 
@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use proofmark_judge::Fault;
 
-/// So many items may come in the stream of one call, and so many bytes in their lines.
+/// The most items in the stream of one call, and the most bytes of their lines.
 const MOST_ITEMS: usize = 20_000;
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-/// Of the calls under way: what has come of their streams.
+/// The streams of the pending calls.
 #[derive(Default)]
 pub(super) struct Streams(HashMap<i64, Stream>);
 
@@ -28,12 +28,12 @@ impl Streams {
         self.0.insert(call, stream);
     }
 
-    /// What has come, in order.
+    /// Ends a stream and returns its items, in order.
     pub(super) fn close(&mut self, call: i64) -> Vec<Value> {
         self.0.remove(&call).map(|stream| stream.items).unwrap_or_default()
     }
 
-    /// An item of a call's stream. It comes before the call's answer and names the call's session.
+    /// Adds an item to a call's stream. It must precede the call's answer and name the call's session.
     pub(super) fn take(
         &mut self,
         params: Value,
@@ -49,9 +49,9 @@ impl Streams {
         };
         let Some(stream) = self.0.get_mut(&call) else {
             return match abandoned(call) {
-                // Nobody waits for that call any more.
+                // That call has timed out.
                 true => Ok(()),
-                false => Err(bad(format!("it belongs to call {call}, which is not under way"))),
+                false => Err(bad(format!("it belongs to call {call}, which is not in progress"))),
             };
         };
         if stream.session != event.session {

@@ -10,10 +10,10 @@ use super::http::MOST_BYTES;
 use super::offer::{HttpServer, filled};
 use proofmark_judge::wire::arguments::ReadFile;
 
-/// A log is looked at again so often, while a line is waited for.
+/// The poll interval while waiting for a line.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// The text of a file, or the lines of a log. Whoever waits for a line sets the limit.
+/// The text of a file, or the lines of a log. With `until`, the caller sets the timeout.
 pub(super) async fn read(
     workspace: Option<&Path>,
     server: &HttpServer,
@@ -29,7 +29,7 @@ pub(super) async fn read(
                 return Ok(json!({"lines": text.as_deref().map(lines).transpose()?}));
             };
             loop {
-                // What has no end yet is still being written.
+                // The last line may be incomplete; ignore it until it has a newline.
                 let text = text(workspace, &path)?.unwrap_or_default();
                 let whole = text.rfind('\n').map_or("", |end| &text[..end]);
                 let lines = lines(whole)?;
@@ -45,22 +45,22 @@ pub(super) async fn read(
 
 fn lines(text: &str) -> Result<Vec<Value>, String> {
     let line = |(at, line): (usize, &str)| {
-        serde_json::from_str(line).map_err(|fault| format!("line {} is no JSON: {fault}", at + 1))
+        serde_json::from_str(line).map_err(|fault| format!("line {} is not JSON: {fault}", at + 1))
     };
     text.lines().enumerate().map(line).collect()
 }
 
-/// What is in the file; nothing if there is none.
+/// The content of the file; `None` if there is no such file.
 fn text(workspace: &Path, path: &Path) -> Result<Option<String>, String> {
     let at = workspace.join(path);
     let Ok(real) = at.canonicalize() else { return Ok(None) };
     let inside = workspace.canonicalize().is_ok_and(|workspace| real.starts_with(workspace));
     if !inside {
-        return Err(format!("`{}` does not lie in the session's workspace", path.display()));
+        return Err(format!("`{}` is not in the session's workspace", path.display()));
     }
     let unreadable = |fault: std::io::Error| format!("`{}`: {fault}", path.display());
     if !real.is_file() {
-        return Err(format!("`{}` is no file", path.display()));
+        return Err(format!("`{}` is not a file", path.display()));
     }
     let mut bytes = Vec::new();
     let file = std::fs::File::open(&real).map_err(unreadable)?;
@@ -70,7 +70,7 @@ fn text(workspace: &Path, path: &Path) -> Result<Option<String>, String> {
     }
     String::from_utf8(bytes)
         .map(Some)
-        .map_err(|_| format!("`{}` is no text in UTF-8", path.display()))
+        .map_err(|_| format!("`{}` is not UTF-8 text", path.display()))
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_elsewhere_is_not_read() {
+    fn files_outside_the_workspace_are_not_read() {
         let around = tempfile::tempdir().unwrap();
         let workspace = around.path().join("w");
         std::fs::create_dir(&workspace).unwrap();

@@ -1,4 +1,4 @@
-//! HTTP requests, each on a connection of its own. The harness sends exactly what the case says.
+//! HTTP requests, each on its own connection. The harness sends exactly what the case specifies.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use super::offer::HttpServer;
 use crate::subject::Patience;
 use proofmark_judge::wire::arguments::{HttpRequest, Path};
 
-/// So many bytes of an answer are read.
+/// The most bytes of an answer that are read.
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// What came of a request, as cases see it. The error says what was wrong with the answer, or that there was none.
+/// Sends a request and returns the answer in the form that cases use.
 pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Value, Trouble> {
     let tell = request.tell.clone();
     let request = made(server, request).map_err(Trouble::Odd)?;
@@ -37,25 +37,25 @@ pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Va
     answer
 }
 
-/// Whether somebody answers there in HTTP, whatever it is.
+/// Checks that an HTTP server answers there, with any status.
 pub async fn reachable(server: &HttpServer, patience: Patience) -> Result<(), String> {
     let request = HttpRequest { method: "GET".to_owned(), ..HttpRequest::default() };
     match tokio::time::timeout(patience.call, send(server, request)).await {
         Ok(answered) => answered.map(drop).map_err(|trouble| trouble.message()),
-        Err(_) => Err("nobody answers `GET /` in time".to_owned()),
+        Err(_) => Err("no answer to `GET /` in time".to_owned()),
     }
 }
 
 pub(super) async fn connect(server: &HttpServer) -> Result<TcpStream, Trouble> {
     TcpStream::connect(server.address)
         .await
-        .map_err(|fault| Trouble::Lost(format!("nobody answers at the server's address: {fault}")))
+        .map_err(|fault| Trouble::Lost(format!("cannot connect to the server: {fault}")))
 }
 
 fn broken(fault: &hyper::Error) -> Trouble {
-    // The cause says more than hyper's own words.
+    // The cause is more specific than hyper's own message.
     let cause = std::error::Error::source(fault).map(|cause| format!(": {cause}"));
-    Trouble::Lost(format!("no answer in HTTP: {fault}{}", cause.unwrap_or_default()))
+    Trouble::Lost(format!("no valid HTTP answer: {fault}{}", cause.unwrap_or_default()))
 }
 
 fn made(server: &HttpServer, request: HttpRequest) -> Result<Request<Full<Bytes>>, String> {
@@ -96,7 +96,7 @@ pub(super) fn target(path: &Path, query: &BTreeMap<String, String>) -> String {
     target
 }
 
-/// Everything but what RFC 3986 calls unreserved.
+/// Escapes everything except RFC 3986's unreserved characters.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -123,9 +123,10 @@ async fn read(
             Some((name.clone(), String::from_utf8_lossy(value.as_bytes()).into()))
         })
         .collect();
-    let body = Limited::new(response.into_body(), MOST_BYTES).collect().await.map_err(|fault| {
-        Trouble::Lost(format!("the answer's body does not end as it should: {fault}"))
-    })?;
+    let body = Limited::new(response.into_body(), MOST_BYTES)
+        .collect()
+        .await
+        .map_err(|fault| Trouble::Lost(format!("the body of the answer is incomplete: {fault}")))?;
     let body = body_of(&body.to_bytes()).map_err(Trouble::Odd)?;
     let mut response = json!({"ok": status.is_success(), "status": status.as_u16(), "body": body});
     if !tell.is_empty() {
@@ -134,12 +135,12 @@ async fn read(
     Ok(response)
 }
 
-/// JSON where it is JSON, the text where it is not, and `null` for nothing.
+/// JSON if it parses, otherwise text, and `null` if empty.
 pub(super) fn body_of(bytes: &[u8]) -> Result<Value, String> {
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| "the body is no UTF-8".to_owned())?;
+    let text = std::str::from_utf8(bytes).map_err(|_| "the body is not UTF-8".to_owned())?;
     Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
 }
 

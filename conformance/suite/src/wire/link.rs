@@ -21,15 +21,15 @@ use proofmark_judge::wire::arguments::{
 
 type Sockets = RefCell<HashMap<String, Rc<Mutex<Option<Socket>>>>>;
 
-/// A session's server, ready to be spoken to.
+/// A connected server of a session.
 pub(crate) enum Link {
     Mcp(Rc<Connection>),
     Http { server: HttpServer, sockets: Sockets, patience: Duration, workspace: Option<PathBuf> },
 }
 
 impl Link {
-    /// Makes a link of what an adapter offers. A server that the harness starts belongs to the adapter's process: it is
-    /// shared by its sessions, and ends with it.
+    /// Connects to the server that an adapter offers. A server that the harness starts belongs to the adapter's
+    /// process: its sessions share it, and it ends with it.
     pub(crate) async fn new(
         offer: Offer,
         adapter: &Connection,
@@ -46,7 +46,7 @@ impl Link {
         })
     }
 
-    /// Carries one operation out: its value, or in what other words the server spoke. What is not answered is a fault.
+    /// Executes one operation. Returns its value, or how the answer violates the protocol. No answer is a fault.
     pub(crate) async fn operate(
         &self,
         operation: &str,

@@ -1,4 +1,4 @@
-//! An MCP server on its stdin and stdout, and what its tools answer.
+//! An MCP server on stdin and stdout, and the answers of its tools.
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::Trouble;
 use crate::subject::connection::Connection;
 use proofmark_judge::Fault;
 
-/// Calls a tool; the answer is its envelope.
+/// Calls a tool and returns its envelope.
 pub async fn tool(
     server: &Connection,
     name: &str,
@@ -21,13 +21,13 @@ pub async fn tool(
     let answer = server.call(&what, "tools/call", &params).await?;
     let result = answer.map_err(|error| {
         Trouble::Odd(format!(
-            "`{name}` answers with the JSON-RPC error `{error}`, where a tool answers with its envelope"
+            "`{name}` answers with the JSON-RPC error `{error}`; a tool must answer with its envelope"
         ))
     })?;
     envelope(&result).map_err(|message| Trouble::Odd(format!("the answer of `{name}`: {message}")))
 }
 
-/// Any request; both ways to answer it are told.
+/// Sends any request. Returns a result or a JSON-RPC error as a value.
 pub async fn request(server: &Connection, method: &str, params: &Value) -> Result<Value, Fault> {
     Ok(match server.call(method, method, params).await? {
         Ok(result) => json!({ "result": result }),
@@ -55,7 +55,7 @@ pub fn envelope(result: &Value) -> Result<Value, String> {
         (Some(structured), _) => Ok(structured.clone()),
         (None, Some(Ok(message))) => Ok(message),
         (None, Some(Err(fault))) => Err(format!(
-            "the text of its first text item is no JSON ({fault}); the envelope stands there, or in `structuredContent`"
+            "the text of its first text item is not JSON ({fault}); put the envelope there, or into `structuredContent`"
         )),
         (None, None) => {
             Err("it has no envelope: neither `structuredContent` nor a text item in `content`"
@@ -78,10 +78,7 @@ mod tests {
     #[case(json!({"content": [{"type": "text", "text": "done"}]}), None)]
     #[case(json!({"content": []}), None)]
     #[case(json!(null), None)]
-    fn an_envelope_stands_in_one_of_two_places(
-        #[case] result: Value,
-        #[case] found: Option<Value>,
-    ) {
+    fn an_envelope_is_found_in_either_place(#[case] result: Value, #[case] found: Option<Value>) {
         assert_eq!(envelope(&result).ok(), found);
     }
 }

@@ -1,7 +1,7 @@
-//! Contracts that servers speak on their own wire (MCP, HTTP, WebSocket), and the harness as their client.
+//! The harness as a client of servers that have their own wire (MCP, HTTP, WebSocket).
 //!
-//! An operation of a wire is a call like any other: it has arguments and an answer, which goes into the
-//! transcript and is judged there. Only the way to the subject is another one.
+//! A wire operation is a call like any other: it has arguments and an answer, which the transcript records and the
+//! judge judges. Only the transport differs.
 
 mod files;
 mod http;
@@ -21,15 +21,15 @@ use proofmark_judge::Fault;
 /// Why an operation of a wire has no value.
 #[derive(Debug, PartialEq)]
 pub enum Trouble {
-    /// The server answered, but not in the wire's own words. That is this case's difference.
+    /// The server's answer violates the wire's protocol. The case fails.
     Odd(String),
-    /// It did not answer, or the connection broke; nobody can tell yet whose doing that is.
+    /// No answer, or a broken connection. The cause is not known yet.
     Lost(String),
     Fault(Fault),
 }
 
 impl Trouble {
-    /// In words.
+    /// The message for people.
     pub fn message(&self) -> String {
         match self {
             Self::Odd(message) | Self::Lost(message) => message.clone(),

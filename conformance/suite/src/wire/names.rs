@@ -1,5 +1,5 @@
-//! Renames the ids in a server's answers in their order of appearance, so that two runs give the same bytes.
-//! Equal ids stay equal, and a text without the form of an id stays as it is.
+//! Renames the ids in a server's answers in order of appearance, so that two runs give the same bytes. Equal ids stay
+//! equal, and text that does not look like an id stays unchanged.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// The word for a workspace id of the case's own.
+/// The word for the case's own workspace id.
 const CASE: &str = "<case>";
 
-/// The forms of ids, with what stands before the number that an id is told by.
+/// The forms of ids, with their prefixes.
 static IDS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"\b(?:",
@@ -23,7 +23,7 @@ static IDS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the expression is constant")
 });
 
-/// The names of one case.
+/// The replacement names of one case.
 #[derive(Default)]
 pub(crate) struct Names {
     /// The real workspace id of the case.
@@ -38,7 +38,7 @@ impl Names {
         Self { case, ..Self::default() }
     }
 
-    /// What the case itself says stands for itself.
+    /// Exempts ids that the case itself uses.
     pub(crate) fn keep(&mut self, value: &Value) {
         each_text(value, &mut |text| {
             for found in IDS.find_iter(text) {
@@ -51,7 +51,7 @@ impl Names {
         });
     }
 
-    /// Arguments as the server knows them.
+    /// Restores the real ids in arguments.
     pub(crate) fn show(&mut self, value: &mut Value) {
         self.keep(value);
         change(value, &mut |text| {
@@ -61,8 +61,7 @@ impl Names {
         });
     }
 
-    /// An answer as the case knows it. Its members are put in order first, for a server may give them in another one
-    /// each time.
+    /// Masks an answer. Sorts its members first, since a server's member order may vary between runs.
     pub(crate) fn hide(&mut self, value: &mut Value) {
         value.sort_all_objects();
         change(value, &mut |text| self.hidden(text));
@@ -115,7 +114,7 @@ fn each_text(value: &Value, see: &mut impl FnMut(&str)) {
     }
 }
 
-/// Changes every text, those of keys as well: states are kept by id.
+/// Changes every string, including keys: servers use ids as keys.
 fn change(value: &mut Value, to: &mut impl FnMut(&str) -> String) {
     match value {
         Value::String(text) => *text = to(text),
@@ -142,7 +141,7 @@ mod tests {
     const NAME: &str = "00000000-0000-4000-8000-000000000001";
 
     #[test]
-    fn an_id_is_told_by_its_place_and_found_again() {
+    fn an_id_is_renamed_and_restored() {
         let mut names = Names::new("case-1".to_owned());
         let mut answer =
             json!({"nodes": {REAL: {"ref": format!("artifact://{REAL}")}}, "w": "case-1"});
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_case_says_stands_for_itself() {
+    fn ids_of_the_case_are_not_renamed() {
         let mut names = Names::new(String::new());
         let mut args = json!({"tool": NAME, "plan": "PLAN-001"});
         names.show(&mut args);
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_told_as_it_came() {
+    fn text_that_is_not_an_id_stays() {
         let mut names = Names::new(String::new());
         let odd =
             json!(["PLAN-01", "STEP-1234567", "6fa459ea-ee8a-4ca4-894e-db77e160355", "xPLAN-001x"]);

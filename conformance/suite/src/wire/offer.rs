@@ -20,11 +20,11 @@ pub enum Offer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpServer {
     pub address: SocketAddr,
-    /// What stands in `Host`.
+    /// The value of the `Host` header.
     pub authority: String,
-    /// Where streams of events are, with `{name}` for what a case gives.
+    /// The path of event streams, with `{name}` placeholders for the case's values.
     pub stream: String,
-    /// Where logs are in the workspace.
+    /// The path of logs in the workspace.
     pub log: String,
 }
 
@@ -65,7 +65,7 @@ impl Offer {
             ));
         };
         let wrong = |message: String| {
-            format!("the wire `{wire}` in the answer to `open` is not as it should be: {message}")
+            format!("the wire `{wire}` in the answer to `open` is invalid: {message}")
         };
         match wire {
             Wire::Mcp => {
@@ -104,7 +104,7 @@ fn mcp(entry: McpEntry) -> Result<SubjectCommand, String> {
     })
 }
 
-/// A server that is not on this machine is nobody's to judge, and nobody's to flood.
+/// Accepts only servers on loopback: the harness must not judge or flood any other machine.
 fn http(entry: HttpEntry) -> Result<HttpServer, String> {
     let wrong = || {
         format!(
@@ -132,7 +132,7 @@ fn http(entry: HttpEntry) -> Result<HttpServer, String> {
     })
 }
 
-/// A template with its values in place. What a query has no value for is left out of it.
+/// Fills a template. Query parameters without a value are omitted.
 pub(super) fn filled(
     template: &str,
     values: &BTreeMap<String, String>,
@@ -140,7 +140,7 @@ pub(super) fn filled(
 ) -> Result<String, String> {
     for name in values.keys() {
         if !template.contains(&format!("{{{name}}}")) {
-            return Err(format!("`{template}` has no place for `{name}`"));
+            return Err(format!("`{template}` has no placeholder for `{name}`"));
         }
     }
     let fill = |part: &str| {
@@ -183,7 +183,7 @@ mod tests {
     #[case("https://127.0.0.1:80", false)]
     #[case("http://127.0.0.1:80/api", false)]
     #[case("http://127.0.0.1:0", false)]
-    fn only_loopback_is_spoken_to(#[case] base: &str, #[case] right: bool) {
+    fn only_loopback_is_accepted(#[case] base: &str, #[case] right: bool) {
         let answer = json!({"wire": {"http": {"base": base}}});
         assert_eq!(Offer::read(Wire::Http, &answer).is_ok(), right);
     }
@@ -194,13 +194,13 @@ mod tests {
     #[case(json!({"wire": {"http": {"base": "http://127.0.0.1:1"}}}))]
     #[case(json!({"wire": {"mcp": {"command": []}}}))]
     #[case(json!({"wire": {"mcp": {"command": ["a"], "cwd": "/"}}}))]
-    fn what_names_no_server_is_told(#[case] answer: Value) {
+    fn an_answer_without_a_server_is_refused(#[case] answer: Value) {
         let message = Offer::read(Wire::Mcp, &answer).err().unwrap_or_default();
         assert!(message.contains("`mcp`"), "{message}");
     }
 
     #[test]
-    fn what_has_no_value_is_left_out_of_the_query() {
+    fn query_parameters_without_a_value_are_omitted() {
         let values = BTreeMap::from([("runId".to_owned(), "a b".to_owned())]);
         let escape = |text: &str| text.replace(' ', "%20");
         let filled = |template| filled(template, &values, escape);

@@ -1,4 +1,4 @@
-//! A WebSocket of a case. It is read only when the case reads, so a socket that nobody reads is a slow consumer.
+//! A WebSocket of a case. The harness reads it only when the case does, so an unread socket is a slow consumer.
 
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -14,12 +14,12 @@ use super::http::{MOST_BYTES, body_of, connect, escaped, target};
 use super::offer::{HttpServer, filled};
 use proofmark_judge::wire::arguments::{OpenSocket, Sought};
 
-/// So many messages may come before the one that is looked for.
+/// The most messages to read while looking for one.
 const MOST_MESSAGES: usize = 20_000;
 
 pub(crate) struct Socket(WebSocketStream<TcpStream>);
 
-/// A socket, or what the server answered instead.
+/// Opens a socket, or returns the server's answer if it refuses.
 pub(super) async fn open(
     server: &HttpServer,
     args: &OpenSocket,
@@ -38,7 +38,7 @@ pub(super) async fn open(
         let name = HeaderName::from_bytes(name.as_bytes());
         let value = HeaderValue::from_str(value);
         let (Ok(name), Ok(value)) = (name, value) else {
-            return Err(Trouble::Odd(format!("{:?} are no headers", args.headers)));
+            return Err(Trouble::Odd(format!("{:?} are not valid headers", args.headers)));
         };
         request.headers_mut().insert(name, value);
     }
@@ -59,7 +59,7 @@ pub(super) async fn open(
 }
 
 impl Socket {
-    /// The messages up to the first that fits. Only those that fit `only` are told.
+    /// The messages up to the first that fits. Of the earlier ones, only those that fit `only`.
     pub(super) async fn until(
         &mut self,
         sought: &Sought,
@@ -76,12 +76,11 @@ impl Socket {
                 return Ok(taken);
             }
         }
-        let message =
-            format!("{MOST_MESSAGES} messages came, and none is the one that is looked for");
+        let message = format!("{MOST_MESSAGES} messages came, but not the sought one");
         Err(Trouble::Odd(message))
     }
 
-    /// The next so many that fit `only`.
+    /// The next `count` messages that fit `only`.
     pub(super) async fn take(
         &mut self,
         count: usize,
@@ -97,8 +96,7 @@ impl Socket {
                 taken.push(message);
             }
         }
-        let message =
-            format!("{MOST_MESSAGES} messages came, and too few of those that are looked for");
+        let message = format!("{MOST_MESSAGES} messages came, but too few of the sought ones");
         Err(Trouble::Odd(message))
     }
 
@@ -109,7 +107,7 @@ impl Socket {
             match self.0.next().await {
                 Some(Ok(Message::Text(text))) => {
                     return serde_json::from_str(&text)
-                        .or_else(|fault| odd(format!("a message is no JSON: {fault}")));
+                        .or_else(|fault| odd(format!("a message is not JSON: {fault}")));
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
                 Some(Ok(Message::Binary(_))) => {
@@ -128,7 +126,7 @@ impl Socket {
         self.0.send(Message::text(text)).await.map_err(lost)
     }
 
-    /// The polite way; a server that is gone needs none.
+    /// Closes politely; ignores a server that is gone.
     pub(super) async fn close(mut self) {
         let _gone = self.0.close(None).await;
     }

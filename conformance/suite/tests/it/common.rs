@@ -1,4 +1,4 @@
-//! The smallest suite that is sound, to be broken in one place at a time.
+//! The smallest valid suite, for tests that break it in one place.
 
 use proofmark_judge::Suite;
 use proofmark_suite::{Extensions, SuiteFiles};
@@ -52,24 +52,24 @@ const FEATURE_TEXT: &str = r#"Feature: Reading back
     Then it returns null
 "#;
 
-/// The smallest sound suite as pairs of path and text.
+/// The smallest valid suite as pairs of path and text.
 pub(crate) fn sound() -> Vec<(String, String)> {
     [(LEDGER, LEDGER_TEXT), (FIXTURE, FIXTURE_TEXT), (FEATURE, FEATURE_TEXT)]
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
         .to_vec()
 }
 
-/// The sound suite with `old` become `new` in `file`.
+/// The valid suite with `old` replaced by `new` in `file`.
 #[track_caller]
 pub(crate) fn changed(file: &str, old: &str, new: &str) -> Vec<(String, String)> {
     let mut files = sound();
     let (_, text) = files.iter_mut().find(|(path, _)| path == file).expect("a file of the suite");
-    assert_eq!(text.matches(old).count(), 1, "`{old}` must stand once in {file}");
+    assert_eq!(text.matches(old).count(), 1, "`{old}` must occur once in {file}");
     *text = text.replace(old, new);
     files
 }
 
-/// The sound suite with a file more, or with another text for one.
+/// The valid suite with one more file, or another text for one.
 pub(crate) fn with(file: &str, text: &str) -> Vec<(String, String)> {
     let mut files = sound();
     files.retain(|(path, _)| path != file);
@@ -81,7 +81,7 @@ pub(crate) fn with(file: &str, text: &str) -> Vec<(String, String)> {
 pub(crate) fn load(files: Vec<(String, String)>) -> Suite {
     match proofmark_suite::load(&SuiteFiles::from_pairs(files), &Extensions::default()) {
         Ok(suite) => suite,
-        Err(problems) => panic!("the suite is not sound: {problems:#?}"),
+        Err(problems) => panic!("the suite is invalid: {problems:#?}"),
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn problems(files: Vec<(String, String)>) -> String {
 }
 
 #[test]
-fn the_sound_suite_is_sound() {
+fn the_valid_suite_loads() {
     let suite = load(sound());
     let names: Vec<&str> = suite.cases.iter().map(|case| case.name.as_str()).collect();
     assert_eq!(names, ["demo/read/back", "demo/story/back"]);

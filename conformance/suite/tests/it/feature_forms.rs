@@ -1,4 +1,4 @@
-//! What Gherkin's forms come to: outlines, backgrounds, rules, doc strings, tables, languages.
+//! The forms of Gherkin: outlines, backgrounds, rules, doc strings, tables, languages.
 
 use proofmark_judge::case::{Action, Case, FileExpected, FileGiven, Outcome};
 use rstest::rstest;
@@ -75,7 +75,7 @@ Feature: Reading back
     );
     assert_eq!(top.origin.to_string(), "oracle: RFC-8785");
     assert_eq!(ruled.name, "demo/story/ruled");
-    // `*` is a step of any kind.
+    // `*` can be a step of any kind.
     assert_eq!(ruled.steps[0].words.as_deref(), Some("* \"demo.read\" is called"));
     assert_eq!(ruled.steps[2].words.as_deref(), Some("But the file \"c\" does not exist"));
 }

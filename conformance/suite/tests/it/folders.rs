@@ -1,4 +1,4 @@
-//! A suite in a folder: what stands there and is no suite's file is told, and the rest is read.
+//! A suite in a folder: reads its files, and reports misplaced ones.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
     for (path, text) in sound() {
         let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("it stands in a folder")).expect("a folder");
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
     folder
@@ -30,10 +30,10 @@ fn problems_of(folder: &TempDir) -> String {
 }
 
 #[rstest]
-#[case::feature("features/demo/b.Feature", "`b.Feature` is not read; call it `b.feature`")]
-#[case::text("features/demo/c.feature.txt", "`c.feature.txt` is not read; call it `c.feature`")]
-#[case::json("fixtures/demo/z.JSON", "`z.JSON` is not read; call it `z.json`")]
-#[case::comments("fixtures/demo/z.jsonc", "`z.jsonc` is not read; call it `z.json`")]
+#[case::feature("features/demo/b.Feature", "`b.Feature` is ignored; rename it to `b.feature`")]
+#[case::text("features/demo/c.feature.txt", "`c.feature.txt` is ignored; rename it to `c.feature`")]
+#[case::json("fixtures/demo/z.JSON", "`z.JSON` is ignored; rename it to `z.json`")]
+#[case::comments("fixtures/demo/z.jsonc", "`z.jsonc` is ignored; rename it to `z.json`")]
 fn a_misnamed_file(#[case] path: &str, #[case] problem: &str) {
     let folder = folder();
     fs::write(folder.path().join(path), "x").expect("a file");
@@ -45,7 +45,7 @@ fn a_misnamed_file(#[case] path: &str, #[case] problem: &str) {
 #[case("fixtures/README.md")]
 #[case("features/demo/.story.feature.swp")]
 #[case("features/demo/story.feature~")]
-fn what_may_stand_beside(#[case] path: &str) {
+fn other_files_are_ignored(#[case] path: &str) {
     let folder = folder();
     fs::write(folder.path().join(path), "x").expect("a file");
     assert_eq!(problems_of(&folder), "");
@@ -55,13 +55,13 @@ fn what_may_stand_beside(#[case] path: &str) {
 fn a_folder_with_the_name_of_a_file() {
     let folder = folder();
     fs::create_dir(folder.path().join("features/demo/dir.feature")).expect("a folder");
-    let problem = "it is a folder with the name of a file; a folder is called as its contract, and files stand in it";
+    let problem = "it is a folder with the name of a file; name a folder after its contract, and put files into it";
     assert_eq!(problems_of(&folder), format!("features/demo/dir.feature:1: {problem}"));
 }
 
-/// Each is one finding among others.
+/// Each problem is reported among the others.
 #[test]
-fn what_cannot_be_read_is_told_with_the_rest() {
+fn unreadable_files_are_reported_with_the_other_problems() {
     let folder = folder();
     let at = |path: &str| folder.path().join(path);
     fs::write(at("features/demo/latin.feature"), b"Feature: x\n# \xff\n").expect("a file");
@@ -72,13 +72,13 @@ fn what_cannot_be_read_is_told_with_the_rest() {
     assert_eq!(
         problems_of(&folder),
         "features/demo/latin.feature:2: it is not UTF-8; save it as UTF-8\n\
-         features/demo/link.feature:1: it is a link that leads nowhere; mend or drop it\n\
-         features/demo/pipe.feature:1: it is no regular file and no folder (a pipe, a socket or a device); drop it, or put a file in its place\n\
-         features/demo/sound.Feature:1: `sound.Feature` is not read; call it `sound.feature`"
+         features/demo/link.feature:1: it is a broken link; fix or delete it\n\
+         features/demo/pipe.feature:1: it is neither a file nor a folder (a pipe, a socket or a device); delete it, or replace it with a file\n\
+         features/demo/sound.Feature:1: `sound.Feature` is ignored; rename it to `sound.feature`"
     );
 }
 
-/// Each leads to all, so that there are more ways than anybody could walk.
+/// Each link leads to all others, so the number of paths is unbounded.
 #[test]
 fn links_that_lead_back_are_not_followed() {
     let folder = folder();
@@ -88,7 +88,7 @@ fn links_that_lead_back_are_not_followed() {
     }
     let found = problems_of(&folder);
     assert_eq!(found.lines().count(), 30, "{found}");
-    let first = "features/demo/back0:1: it leads to `features`, which is read already; drop the link, or make a folder of it";
+    let first = "features/demo/back0:1: it leads to `features`, which is already read; delete the link, or replace it with a folder";
     assert_eq!(found.lines().next(), Some(first));
 }
 

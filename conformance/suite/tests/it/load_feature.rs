@@ -1,4 +1,4 @@
-//! Narratives: what is refused, where, and with which words.
+//! Invalid narratives: each problem, its place and its message.
 
 use rstest::rstest;
 
@@ -10,27 +10,27 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::slip_in_a_step(
     "is called",
     "is caled",
-    "5: no step says `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; say first what is called"
+    "5: no step matches `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; add a step that makes one"
 )]
 #[case::step_out_of_the_blue(
     "Then it returns null",
     "Then all is well in the world",
-    "6: no step says `all is well in the world`; `proofmark steps` lists what can be said"
+    "6: no step matches `all is well in the world`; `proofmark steps` lists all steps"
 )]
 #[case::step_of_another_kind(
     "When \"demo.read\"",
     "Given \"demo.read\"",
-    "5: no step says `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; say first what is called"
+    "5: no step matches `\"demo.read\" is called`; the nearest is `When \"utils.clock.now\" is called`\nfeatures/demo/story.feature:6: there is no single call just before this step; add a step that makes one"
 )]
 #[case::slip_before_what_is_filled_in(
     "it returns null",
     "it retruns null",
-    "6: no step says `it retruns null`; the nearest is `Then it returns \"text\"`"
+    "6: no step matches `it retruns null`; the nearest is `Then it returns \"text\"`"
 )]
 #[case::another_form_of_the_word(
     "it returns null",
     "it returned null",
-    "6: no step says `it returned null`; the nearest is `Then it returns \"text\"`"
+    "6: no step matches `it returned null`; the nearest is `Then it returns \"text\"`"
 )]
 #[case::no_id(
     "@id:story/back ",
@@ -80,7 +80,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::then_before_when(
     CALL,
     "",
-    "5: there is no single call just before this step; say first what is called"
+    "5: there is no single call just before this step; add a step that makes one"
 )]
 #[case::no_doc_string(
     "it returns null",
@@ -95,7 +95,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::doubled_member(
     "it returns null",
     "it returns:\n\"\"\"\n{\"a\": 1, \"a\": 2}\n\"\"\"",
-    "6: the doc string is not JSON: the member `a` stands twice in one object; drop one at line 1 column 12"
+    "6: the doc string is not JSON: the member `a` occurs twice in one object; drop one at line 1 column 12"
 )]
 #[case::bad_matcher(
     "it returns null",
@@ -130,7 +130,7 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::doubled_member_in_a_cell(
     "    When \"demo.read\" is called\n    Then it returns null\n",
     "    When these calls are made together:\n| call | args |\n| demo.read | {\"a\": 1, \"a\": 2} |\n",
-    "5: the args of `demo.read` are not JSON: the member `a` stands twice in one object; drop one at line 1 column 12"
+    "5: the args of `demo.read` are not JSON: the member `a` occurs twice in one object; drop one at line 1 column 12"
 )]
 #[case::number_too_big(
     "When \"demo.read\" is called",
@@ -145,14 +145,14 @@ const CALL: &str = "    When \"demo.read\" is called\n";
 #[case::unknown_language(
     "Feature: Reading back\n",
     "# language: zz\nFeature: Reading back\n",
-    "1: `zz` is no language that Gherkin knows; write a code such as `en` or `de`"
+    "1: `zz` is not a language that Gherkin knows; write a code such as `en` or `de`"
 )]
 #[case::a_cell_too_few(
     "it returns null\n",
     "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read |\n",
     "9: this row has 1 cells and the first has 2; write \\| for a bar inside a cell"
 )]
-// The parser would drop the third in silence.
+// The `gherkin` crate would silently drop the third cell.
 #[case::a_cell_too_many(
     "it returns null\n",
     "it returns null\n    When these calls are made together:\n      | call | args |\n      | demo.read | {} | {} |\n",
@@ -167,7 +167,7 @@ fn a_broken_narrative(#[case] old: &str, #[case] new: &str, #[case] problem: &st
     assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
 }
 
-const STEP_LINES: &str = "a line begins with `Given`, `When`, `Then`, `And`, `But`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Scenario:`, `Examples:` or `Rule:`; words stand before the first step";
+const STEP_LINES: &str = "a line must begin with `Given`, `When`, `Then`, `And`, `But`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Scenario:`, `Examples:` or `Rule:`; a description must come before the first step";
 
 #[rstest]
 #[case::word_of_no_meaning(
@@ -182,14 +182,14 @@ const STEP_LINES: &str = "a line begins with `Given`, `When`, `Then`, `And`, `Bu
     "Reading back\n",
     1,
     "Reading back",
-    "a file begins with `Feature:`, perhaps with tags and `# language: …` above it"
+    "a file must begin with `Feature:`, optionally with tags and `# language: …` above it"
 )]
 #[case::words_after_tags(
     "  Scenario: What was written is read\n",
     "  What was written is read\n",
     4,
     "What was written is read",
-    "after tags comes `Feature:`, `Rule:`, `Scenario:` or `Examples:`"
+    "tags must be followed by `Feature:`, `Rule:`, `Scenario:` or `Examples:`"
 )]
 fn no_gherkin(
     #[case] old: &str,
@@ -203,32 +203,32 @@ fn no_gherkin(
     assert_eq!(first, format!("{FEATURE}:{line}: `{written}` is not Gherkin here; {fix}"));
 }
 
-/// What the `gherkin` crate, or Cucumber, would pass over in silence.
+/// Lines that the `gherkin` crate or Cucumber would silently ignore.
 #[rstest]
 #[case::first_step_misspelt(
     "When \"demo.read\" is called",
     "Wen \"demo.read\" is called",
-    "5: `Wen` begins no step here, and yet a step follows; write `When \"demo.read\" is called` under `Scenario:` or `Background:`"
+    "5: `Wen` is not a step keyword here, but a step follows it; write `When \"demo.read\" is called` under `Scenario:` or `Background:`"
 )]
 #[case::outline_without_examples(
     "Scenario:",
     "Scenario Outline:",
-    "4: this `Scenario Outline:` has no examples, so its <columns> would stay as they are; write `Examples:` with a table under it, or call it `Scenario:`"
+    "4: this `Scenario Outline:` has no examples, so its <columns> would not be replaced; write `Examples:` with a table under it, or call it `Scenario:`"
 )]
 #[case::background_too_late(
     "    Then it returns null\n",
     "    Then it returns null\n\n  Background:\n    Given the folder \"a\" exists\n",
-    "8: a `Background:` stands once, before the scenarios of its feature or rule; move it there, or make it a scenario"
+    "8: only one `Background:` is allowed, before the scenarios of its feature or rule; move it there, or make it a scenario"
 )]
 #[case::tags_on_a_step(
     "    Then it",
     "    @tag\n    Then it",
-    "6: tags stand above `Feature:`, `Rule:`, `Scenario:` or `Examples:`, not above a step; move or drop them"
+    "6: tags belong above `Feature:`, `Rule:`, `Scenario:` or `Examples:`, not above a step; move or drop them"
 )]
 #[case::tag_with_a_space(
     "@id:story/back",
     "@id:story/back @two words",
-    "3: `@two words` is no tag; a tag is a word without spaces after `@`"
+    "3: `@two words` is not a tag; a tag is a word without spaces after `@`"
 )]
 #[case::table_and_doc_string(
     "it returns null\n",
@@ -245,7 +245,7 @@ fn no_gherkin(
     "  @a\n  Examples:\n    | a |\n  @id:story/back",
     "4: `Examples:` belongs to an outline; write a `Scenario Outline:` with steps above it"
 )]
-fn nothing_is_lost_in_silence(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
+fn no_line_is_silently_ignored(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:{problem}"));
 }
 
@@ -262,7 +262,7 @@ fn a_problem_has_a_column_and_a_fix() {
         places("is called", "is caled"),
         (5, 5, 25, "the nearest is `When \"utils.clock.now\" is called`".to_owned())
     );
-    // Inside a doc string: the character itself, with the margin.
+    // Inside a doc string: the exact character, counting the margin.
     let doc = "it returns:\n      \"\"\"json\n      {\n        x}\n      \"\"\"";
     let (line, column, ..) = places("it returns null", doc);
     assert_eq!((line, column), (9, 9));
@@ -277,7 +277,7 @@ pub(crate) fn refused(text: &str, problem: &str) {
 
 #[test]
 fn a_feature_without_scenarios() {
-    refused("Feature: Nothing\n", "1: the feature has no scenario; it checks nothing");
+    refused("Feature: Nothing\n", "1: the feature has no scenario; add one, or delete the file");
 }
 
 pub(crate) const OUTLINE: &str = r#"Feature: Reading back
@@ -300,11 +300,11 @@ pub(crate) const OUTLINE: &str = r#"Feature: Reading back
 fn an_outline_with_an_unknown_column() {
     refused(
         &OUTLINE.replace("Then it returns <n>", "Then it returns <m>"),
-        "9: the outline uses <m>, which is no column of its examples (did you mean `n`?); add the column (for these very characters: with the cell <m>)",
+        "9: the outline uses <m>, which is not a column of its examples (did you mean `n`?); add the column (to keep the text as it is: with the cell <m>)",
     );
 }
 
-/// Without rows it would silently be no case at all.
+/// Without rows, there would silently be no case.
 #[rstest]
 #[case("      | 7 |\n      | 9 |\n", "")]
 #[case("      | n |\n      | 7 |\n      | 9 |\n", "")]
@@ -312,11 +312,11 @@ fn an_outline_without_rows(#[case] old: &str, #[case] new: &str) {
     let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: Sound\n    When \"demo.read\" is called\n    Then it returns null\n";
     refused(
         &format!("{}{sound}", OUTLINE.replace(old, new)),
-        "11: these examples have no row, so no case comes of them; write a row or drop them",
+        "11: these examples have no row, so they produce no case; add a row or drop them",
     );
 }
 
-/// Its rows would go on counting where those of the first left off.
+/// The row numbers would continue from the first outline.
 #[test]
 fn two_outlines_of_one_id() {
     let again = OUTLINE.replace("Feature: Reading back\n", "");
@@ -326,17 +326,17 @@ fn two_outlines_of_one_id() {
     );
 }
 
-/// A fault in a step of an outline or a background is one fault.
+/// A problem in a step of an outline or a background is one problem.
 #[test]
-fn a_fault_is_told_once() {
+fn a_problem_is_reported_once() {
     refused(
         &OUTLINE.replace("Then it returns <n>", "Then it retruns"),
-        "9: no step says `it retruns`; the nearest is `Then it returns:`",
+        "9: no step matches `it retruns`; the nearest is `Then it returns:`",
     );
 }
 
 #[test]
-fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
+fn a_misspelt_operation_in_an_outline_is_reported_once_at_its_step() {
     let text = OUTLINE.replace("demo.read", "demo.raed");
     refused(&text, "5: `demo.raed` is not an operation of demo (did you mean `demo.read`?)");
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
@@ -346,9 +346,9 @@ fn a_misspelt_operation_in_an_outline_is_told_once_and_at_its_step() {
     assert_eq!((place.line, place.column, place.length), (5, 10, 11));
 }
 
-/// The next tags after a row are another scenario's.
+/// The next tags after a row belong to another scenario.
 #[test]
-fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
+fn a_wrong_tag_of_an_outline_is_reported_once_inside_it() {
     let sound = "\n  @id:story/other @shows:DEMO-001\n  Scenario: See DEMO-009\n    When \"demo.read\" is called\n    Then it returns null\n";
     let text = format!("{}{sound}", OUTLINE.replace("@shows:DEMO-001", "@shows:DEMO-009"));
     let files = proofmark_suite::SuiteFiles::from_pairs(with(FEATURE, &text));
@@ -362,32 +362,32 @@ fn a_wrong_tag_of_an_outline_is_told_once_and_inside_of_it() {
     assert!((3..=14).contains(&found[0].place().line), "{found:?}");
 }
 
-/// English words would be refused there.
+/// The file would not accept English keywords.
 #[rstest]
 #[case::step(
     "    Dann it returns null",
     "    Dann it retruns null",
-    "6: no step says `it retruns null`; the nearest is `Dann it returns \"text\"`"
+    "6: no step matches `it retruns null`; the nearest is `Dann it returns \"text\"`"
 )]
 #[case::keyword(
     "    Dann it returns null",
     "    Then it returns null",
-    "6: `Then it returns null` is not Gherkin here; a line begins with `Angenommen`, `Wenn`, `Dann`, `Und`, `Aber`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Szenario:`, `Beispiele:` or `Regel:`; words stand before the first step"
+    "6: `Then it returns null` is not Gherkin here; a line must begin with `Angenommen`, `Wenn`, `Dann`, `Und`, `Aber`, `*`, a table's `|`, a doc string's \"\"\" or ```, a tag, `Szenario:`, `Beispiele:` or `Regel:`; a description must come before the first step"
 )]
 #[case::first_keyword(
     "    Wenn \"demo.read\"",
     "    When \"demo.read\"",
-    "5: `When` begins no step here, and yet a step follows; write `Wenn \"demo.read\" is called` under `Szenario:` or `Grundlage:`"
+    "5: `When` is not a step keyword here, but a step follows it; write `Wenn \"demo.read\" is called` under `Szenario:` or `Grundlage:`"
 )]
 #[case::title(
     "  Szenario:",
     "  Scenario:",
-    "4: `Scenario: Es wird gelesen` is not Gherkin here; after tags comes `Funktionalität:`, `Regel:`, `Szenario:` or `Beispiele:`"
+    "4: `Scenario: Es wird gelesen` is not Gherkin here; tags must be followed by `Funktionalität:`, `Regel:`, `Szenario:` or `Beispiele:`"
 )]
 #[case::outline(
     "  Szenario:",
     "  Szenariogrundriss:",
-    "4: this `Szenariogrundriss:` has no examples, so its <columns> would stay as they are; write `Beispiele:` with a table under it, or call it `Szenario:`"
+    "4: this `Szenariogrundriss:` has no examples, so its <columns> would not be replaced; write `Beispiele:` with a table under it, or call it `Szenario:`"
 )]
 fn advice_is_in_the_language_of_the_file(
     #[case] old: &str,

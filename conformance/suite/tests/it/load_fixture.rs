@@ -1,4 +1,4 @@
-//! Fixtures: what is refused, where, and with which words.
+//! Invalid fixtures: each problem, its place and its message.
 
 use proofmark_judge::case::{Action, MAIN_PROCESS, Origin};
 use rstest::rstest;
@@ -26,22 +26,22 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::doubled_member(
     r#""why": "What was written is read.","#,
     "\"why\": \"a\",\n\"why\": \"b\",",
-    "8: the member `why` stands twice in one object; drop one"
+    "8: the member `why` occurs twice in one object; drop one"
 )]
 #[case::doubled_member_deep_inside(
     CALL,
     "{ \"call\": \"demo.read\",\n\"args\": {\"a\": [{\"b\": 1,\n\"b\": 2}]}, \"returns\": null }",
-    "14: the member `b` stands twice in one object; drop one"
+    "14: the member `b` occurs twice in one object; drop one"
 )]
 #[case::another_folder(
     r#""contract": "demo""#,
     r#""contract": "damo""#,
-    "1: contract `damo` stands in the folder `demo`; they must be the same"
+    "1: contract `damo` is in the folder `demo`; the names must match"
 )]
 #[case::another_topic(
     r#""topic": "read""#,
     r#""topic": "reed""#,
-    "1: topic `reed` stands in `read.json`; they must be the same\nfixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `reed/`"
+    "1: topic `reed` is in the file `read.json`; the names must match\nfixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `reed/`"
 )]
 #[case::id_without_topic(
     "read/back",
@@ -101,7 +101,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::shows_something_else(
     r#"["DEMO-001"]"#,
     r#"["X"]"#,
-    "5: case `read/back`: `X` is not in the ledger of demo; add it there, or name one that is there"
+    "5: case `read/back`: `X` is not in the ledger of demo; add it there, or use an existing one"
 )]
 #[case::unknown_hook(
     GIVEN,
@@ -111,17 +111,17 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::path_that_climbs(
     GIVEN,
     r#""given": {"files": {"../x": {"text": ""}}}"#,
-    "5: case `read/back`: the path `../x` must be relative, without `..` but for `../outside/…`"
+    "5: case `read/back`: the path `../x` must be relative, without `..` except in `../outside/…`"
 )]
 #[case::path_that_climbs_from_outside(
     GIVEN,
     r#""given": {"files": {"../outside/../x": {"text": ""}}}"#,
-    "5: case `read/back`: the path `../outside/../x` must be relative, without `..` but for `../outside/…`"
+    "5: case `read/back`: the path `../outside/../x` must be relative, without `..` except in `../outside/…`"
 )]
 #[case::absolute_path(
     GIVEN,
     r#""leaves": {"/etc/passwd": null}"#,
-    "5: case `read/back`: the path `/etc/passwd` must be relative, without `..` but for `../outside/…`"
+    "5: case `read/back`: the path `/etc/passwd` must be relative, without `..` except in `../outside/…`"
 )]
 #[case::absolute_symlink(
     GIVEN,
@@ -139,7 +139,7 @@ const GIVEN: &str = r#""given": {}"#;
     r#""given": {"files": {"x": {"hex": "0g"}}}"#,
     "5: case `read/back`: `hex` of file `x` must be pairs of hex digits: invalid character 'g' at position 1"
 )]
-#[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"hex": …}, {"symlink": …}, {"entries": […]}, {"prefix": …} or {"ndjson": …} (the last two may stand together), not {"text":"","prefix":""}"#)]
+#[case::leaves_form(GIVEN, r#""leaves": {"x": {"text": "", "prefix": ""}}"#, r#"5: case `read/back`: file `x` must leave null, {"text": …}, {"hex": …}, {"symlink": …}, {"entries": […]}, {"prefix": …} or {"ndjson": …} (the last two may be combined), not {"text":"","prefix":""}"#)]
 #[case::unknown_fake(
     GIVEN,
     r#""given": {"fakes": {"mail": {}}}"#,
@@ -155,10 +155,11 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 }
 
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
-const NOTHING_FAILS_IT: &str = "whatever a subject answers and leaves behind, it passes: no adversary, mutant or saboteur can fail it; say what must come of it";
+const NOTHING_FAILS_IT: &str =
+    "it cannot fail: it passes with any answer and any files; add an expectation";
 const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
-/// Steps are on line 12; what is wrong with the case as a whole is told at its start, line 5.
+/// Steps are on line 12; problems with the whole case are reported at its start, line 5.
 #[rstest]
 #[case::no_outcome(r#"{ "call": "demo.read" }"#, 12, ONE_OF)]
 #[case::two_outcomes(
@@ -170,7 +171,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::empty_alternative(
     r#"{ "call": "demo.read", "either": [{"returns": 1}, {}] }"#,
     12,
-    "each alternative of `either` is a `returns` or a `fails`"
+    "each alternative of `either` must be a `returns` or a `fails`"
 )]
 #[case::fails_without_code(
     r#"{ "call": "demo.read", "fails": {"name": "E"} }"#,
@@ -205,7 +206,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::hides_nothing(
     r#"{ "call": "demo.read", "returns": 1, "hides": ["s", ""] }"#,
     12,
-    "`hides` has an empty text, which stands everywhere"
+    "`hides` has an empty text, which occurs everywhere; drop it"
 )]
 #[case::bad_repeat(
     r#"{ "call": "demo.read", "returns": [{"$repeat": {"times": 1}}] }"#,
@@ -215,19 +216,19 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::two_actions(
     r#"{ "kill": "b", "files": {} }"#,
     12,
-    "a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`"
+    "a step must have exactly one of `call`, `together`, `kill`, `files` and `leaves`"
 )]
 #[case::no_action(
     "{}",
     12,
-    "a step has exactly one of `call`, `together`, `kill`, `files` and `leaves`"
+    "a step must have exactly one of `call`, `together`, `kill`, `files` and `leaves`"
 )]
 #[case::kill_with_args(r#"{ "kill": "b", "args": {} }"#, 12, NOT_A_CALL)]
 #[case::call_and_kill(r#"{ "call": "demo.read", "returns": 1, "kill": "b" }"#, 12, NOT_A_CALL)]
 #[case::kill_inside_together(
     r#"{ "together": [{ "kill": "b" }] }"#,
     12,
-    "inside `together` every step is a `call`"
+    "every step inside `together` must be a `call`"
 )]
 #[case::call_and_kill_inside_together(
     r#"{ "together": [{ "call": "demo.read", "returns": 1, "kill": "b" }] }"#,
@@ -287,7 +288,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::a_reference_to_nothing_in_a_file(
     r#"{ "call": "demo.read", "returns": null }, { "leaves": { "a": { "ndjson": [{ "$ref": "gone" }] } } }"#,
     5,
-    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"` or `streamAs`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "gone"}` refers to nothing: no earlier step says `"as": "gone"` or `streamAs`; wrap a real value of that form in `$literal`"#
 )]
 #[case::a_name_with_a_slash(
     r#"{ "call": "demo.read", "as": "a/b", "returns": null }"#,
@@ -297,22 +298,22 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::a_name_that_stands_twice(
     r#"{ "call": "demo.read", "as": "a", "returns": null }, { "call": "demo.read", "as": "a", "returns": null }"#,
     5,
-    r#"`"as": "a"` stands twice; each name once"#
+    r#"`"as": "a"` occurs twice; each name once"#
 )]
 #[case::a_stream_under_a_name_that_is_taken(
     r#"{ "call": "demo.read", "as": "a", "streamAs": "a", "returns": null }"#,
     5,
-    r#"`"streamAs": "a"` stands twice; each name once"#
+    r#"`"streamAs": "a"` occurs twice; each name once"#
 )]
 #[case::a_reference_to_nothing(
     r#"{ "call": "demo.read", "args": {"a": [{"$ref": "pool/handle"}]}, "returns": null }"#,
     5,
-    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool/handle"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; wrap a real value of that form in `$literal`"#
 )]
 #[case::a_reference_to_itself(
     r#"{ "call": "demo.read", "as": "pool", "returns": {"$ref": "pool"} }"#,
     5,
-    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; a real value of that form stands in `$literal`"#
+    r#"`{"$ref": "pool"}` refers to nothing: no earlier step says `"as": "pool"` or `streamAs`; wrap a real value of that form in `$literal`"#
 )]
 #[case::a_session_without_a_call(r#"{ "kill": "b", "session": "c" }"#, 12, NOT_A_CALL)]
 #[case::nothing_called(
@@ -343,7 +344,7 @@ fn files_in_a_contract_without_a_workspace() {
     assert_eq!(
         problems(files),
         format!(
-            "{FIXTURE}:5: case `read/back`: demo has no workspace (`workspace = false` in its ledger), so no case can speak of files"
+            "{FIXTURE}:5: case `read/back`: demo has no workspace (`workspace = false` in its ledger), so its cases cannot use files"
         )
     );
 }
@@ -383,12 +384,12 @@ fn a_name_is_taken(#[case] ids: &[(&str, &str)], #[case] problem: &str) {
 fn no_cases() {
     assert_eq!(
         problems(cases(&[])),
-        format!("{FIXTURE}:1: `cases` is empty; a file without cases checks nothing")
+        format!("{FIXTURE}:1: `cases` is empty; add a case, or delete the file")
     );
 }
 
 #[test]
-fn every_broken_case_of_a_file_is_told() {
+fn every_broken_case_of_a_file_is_reported() {
     assert_eq!(
         problems(cases(&[("a", "[]"), ("read/ok", "[]"), ("b", "[]")])),
         format!(
@@ -411,7 +412,11 @@ fn a_case_is_read_as_it_is_written() {
     let suite = load(files);
     let case = suite.case("demo/read/back").unwrap();
     assert_eq!(case.origin, Origin::Oracle("RFC 8785".to_owned()));
-    assert_eq!(case.needs, ["demo.lock"], "the hook of an operation is needed without being named");
+    assert_eq!(
+        case.needs,
+        ["demo.lock"],
+        "the hook of an operation is needed even if the case does not name it"
+    );
     let calls: Vec<_> = case
         .calls()
         .map(|call| (call.operation.as_str(), call.args.clone(), call.process.as_str()))
@@ -431,7 +436,7 @@ fn a_case_is_read_as_it_is_written() {
 }
 
 #[test]
-fn the_sound_case_shows_where_it_stands() {
+fn a_case_knows_its_line() {
     let suite = load(sound());
     let case = suite.case("demo/read/back").unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Ledgers and the suite as a whole: what is refused, where, and with which words.
+//! Invalid ledgers and suites: each problem, its place and its message.
 
 use rstest::rstest;
 
@@ -30,17 +30,17 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::another_folder(
     "contract = \"demo\"",
     "contract = \"damo\"",
-    "1: contract `damo` stands in the folder `demo`; they must be the same"
+    "1: contract `damo` is in the folder `demo`; the names must match"
 )]
 #[case::id_that_climbs(
     "contract = \"demo\"",
     "contract = \"../demo\"",
-    "1: `../demo` is no id of a contract; write lower-case words with dots or dashes between them, such as `my.notes`\nfixtures/demo/requirements.toml:1: contract `../demo` stands in the folder `demo`; they must be the same"
+    "1: `../demo` is not a valid contract id; write lower-case words with dots or dashes between them, such as `my.notes`\nfixtures/demo/requirements.toml:1: contract `../demo` is in the folder `demo`; the names must match"
 )]
 #[case::a_source_without_a_pin(
     "source = \"Demo, Acceptance\"\n",
     "source = \"Demo, Acceptance\"\n[sections]\n\"Demo, Rules\" = \"sha256:0\"\n",
-    "14: the source cites `Demo, Acceptance`, which no pinned section is called; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: a pin is `sha256:` and 64 lower-case hex digits; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: no source cites the pinned section `Demo, Rules`; `proofmark trace --text FILE --pin` writes the pins"
+    "14: the source cites `Demo, Acceptance`, which is not a pinned section; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: a pin must be `sha256:` and 64 lower-case hex digits; `proofmark trace --text FILE --pin` writes the pins\nfixtures/demo/requirements.toml:16: no source cites the pinned section `Demo, Rules`; `proofmark trace --text FILE --pin` writes the pins"
 )]
 #[case::wrong_prefix(
     "id = \"DEMO-001\"",
@@ -70,12 +70,12 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::blank_sentence(
     "What was written is read.",
     " ",
-    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where the text says it)"
 )]
 #[case::blank_source(
     "Demo, Acceptance",
     "",
-    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where in the text it stands)"
+    "10: `DEMO-001` needs a `sentence` (the promise in plain words) and a `source` (where the text says it)"
 )]
 #[case::blank_excluded(
     "source = ",
@@ -85,27 +85,27 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::excluded_with_cases(
     "source = ",
     "excluded = \"nobody can\"\nsource = ",
-    "10: `DEMO-001` is excluded and yet 2 case(s) show it; drop one or the other"
+    "10: `DEMO-001` is excluded, but 2 case(s) show it; drop the exclusion or the cases"
 )]
 #[case::operation_of_one_word(
     "\"demo.read\",",
     "\"read\", \"demo.read\",",
-    "6: `read` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+    "6: `read` is not a valid operation name; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
 )]
 #[case::operation_with_an_underscore(
     "\"demo.read\",",
     "\"demo.re_ad\", \"demo.read\",",
-    "6: `demo.re_ad` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+    "6: `demo.re_ad` is not a valid operation name; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
 )]
 #[case::operation_without_a_name(
     "\"demo.hold\"",
     "\"\"",
-    "7: `` is no name of an operation; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
+    "7: `` is not a valid operation name; write two words or more with dots between them, such as `notes.add`, of letters, digits and single dashes"
 )]
 #[case::operation_that_stands_twice(
     "\"demo.write\"",
     "\"demo.write\", \"demo.write\"",
-    "6: the operation `demo.write` stands twice; name each once"
+    "6: the operation `demo.write` occurs twice; name each once"
 )]
 #[case::operation_and_hook(
     "\"demo.write\"",
@@ -115,7 +115,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::of_no_hook(
     "source = ",
     "applies-with = \"demo.lok\"\nsource = ",
-    "10: `DEMO-001` applies with `demo.lok`, which is no hook of this ledger (did you mean `demo.lock`?)"
+    "10: `DEMO-001` applies with `demo.lok`, which is not a hook of this ledger (did you mean `demo.lock`?)"
 )]
 fn a_broken_ledger(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(LEDGER, old, new)), format!("{LEDGER}:{problem}"));
@@ -130,7 +130,7 @@ sentence = "Nothing is lost."
 source = "Demo, Acceptance"
 "#;
 
-/// The sound ledger with a requirement more.
+/// The valid ledger with one more requirement.
 #[track_caller]
 fn with_second(requirement: &str) -> Vec<(String, String)> {
     let last = "source = \"Demo, Acceptance\"\n";
@@ -171,7 +171,7 @@ fn a_doubled_id() {
     assert_eq!(
         problems(with_second(&SECOND.replace("002", "001"))),
         format!(
-            "{LEDGER}:17: id `DEMO-001` stands on line 10 already; ids are permanent and unique"
+            "{LEDGER}:17: id `DEMO-001` is already used on line 10; ids are permanent and unique"
         )
     );
 }
@@ -183,13 +183,11 @@ fn a_ledger_without_requirements() {
     let head = ledger.split("[[requirement]]").next().unwrap().to_owned();
     assert_eq!(
         problems(with(LEDGER, &head)),
-        format!(
-            "{LEDGER}:1: the ledger has no `[[requirement]]`; a contract without promises certifies nothing"
-        )
+        format!("{LEDGER}:1: the ledger has no `[[requirement]]`; add at least one")
     );
 }
 
-/// A second contract with the ids of the first: its `must` would seem to be shown by cases of the other.
+/// A second contract with the ids of the first: cases of the other would seem to show its `must`.
 #[test]
 fn an_id_in_two_ledgers() {
     let files = sound();
@@ -197,7 +195,7 @@ fn an_id_in_two_ledgers() {
     let other = ledger.replace("\"demo\"", "\"other\"");
     assert_eq!(
         problems(with("fixtures/other/requirements.toml", &other)),
-        "fixtures/other/requirements.toml:10: id `DEMO-001` stands at fixtures/demo/requirements.toml:10 already; ids are permanent and unique"
+        "fixtures/other/requirements.toml:10: id `DEMO-001` is already used at fixtures/demo/requirements.toml:10; ids are permanent and unique"
     );
 }
 
@@ -208,7 +206,7 @@ fn a_case_of_a_contract_without_a_ledger() {
     assert_eq!(
         problems(files),
         "features/demo/story.feature:4: case `story/back`: no ledger at `fixtures/demo/requirements.toml`\n\
-         fixtures:1: there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`\n\
+         fixtures:1: there is no contract; add a ledger at `fixtures/<contract>/requirements.toml`\n\
          fixtures/demo/read.json:5: case `read/back`: no ledger at `fixtures/demo/requirements.toml`"
     );
 }
@@ -217,7 +215,7 @@ fn a_case_of_a_contract_without_a_ledger() {
 fn an_empty_suite() {
     assert_eq!(
         problems(Vec::new()),
-        "fixtures:1: there is no contract; one has a ledger at `fixtures/<contract>/requirements.toml`"
+        "fixtures:1: there is no contract; add a ledger at `fixtures/<contract>/requirements.toml`"
     );
 }
 
@@ -231,13 +229,13 @@ fn a_file_in_a_wrong_place(#[case] path: &str) {
     assert_eq!(
         problems(with(path, "")),
         format!(
-            "{path}:1: no place for this file: a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`"
+            "{path}:1: unexpected file; a suite has `fixtures/<contract>/requirements.toml`, `fixtures/<contract>/<topic>.json` and `features/<contract>/<name>.feature`"
         )
     );
 }
 
 #[test]
-fn every_problem_is_told_in_the_order_of_the_files() {
+fn every_problem_is_reported_in_file_order() {
     let mut files = changed(FIXTURE, "\"origin\": \"contract\"", "\"origin\": \"guess\"");
     for (path, text) in &mut files {
         match path.as_str() {
@@ -250,12 +248,12 @@ fn every_problem_is_told_in_the_order_of_the_files() {
     }
     assert_eq!(
         problems(files),
-        "features/demo/story.feature:5: no step says `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\n\
-         features/demo/story.feature:6: there is no single call just before this step; say first what is called\n\
-         fixtures/demo/read.json:1: topic `write` stands in `read.json`; they must be the same\n\
+        "features/demo/story.feature:5: no step matches `\"demo.read\" is caled`; the nearest is `When \"utils.clock.now\" is called`\n\
+         features/demo/story.feature:6: there is no single call just before this step; add a step that makes one\n\
+         fixtures/demo/read.json:1: topic `write` is in the file `read.json`; the names must match\n\
          fixtures/demo/read.json:5: case `read/back`: origin `guess` must be `contract`, `reference` or `oracle: <which vectors or program>`\n\
          fixtures/demo/read.json:5: case `read/back`: the id must begin with the topic, `write/`\n\
-         fixtures/demo/requirements.toml:1: contract `x` stands in the folder `demo`; they must be the same\n\
+         fixtures/demo/requirements.toml:1: contract `x` is in the folder `demo`; the names must match\n\
          fixtures/demo/requirements.toml:10: id `DEMO-1` must be `DEMO-` and three digits"
     );
 }
@@ -267,18 +265,22 @@ fn a_byte_order_mark_is_tolerated_everywhere() {
 }
 
 #[test]
-fn the_digest_tells_suites_apart() {
+fn the_digest_distinguishes_suites() {
     let digest = load(sound()).digest;
-    assert_eq!(load(sound().into_iter().rev().collect()).digest, digest, "order does not count");
+    assert_eq!(
+        load(sound().into_iter().rev().collect()).digest,
+        digest,
+        "the order does not matter"
+    );
     let other = load(changed(FIXTURE, "What was written is read.", "What was written stays."));
     assert_ne!(other.digest, digest);
 }
 
 #[test]
-fn a_case_of_something_optional_needs_its_hook() {
+fn a_case_of_an_optional_feature_needs_its_hook() {
     let files = changed(LEDGER, "source = ", "applies-with = \"demo.lock\"\nsource = ");
     let found = problems(files);
-    let problem = "`DEMO-001` applies with the hook `demo.lock`, which the case does not need; name it in `needs`";
+    let problem = "`DEMO-001` applies with the hook `demo.lock`, which the case does not need; add it to `needs`";
     assert!(
         found.lines().count() == 2 && found.lines().all(|line| line.ends_with(problem)),
         "{found}"

@@ -1,4 +1,4 @@
-//! What an author says, and what would be lost without a word: a second outcome, a doc string that nobody reads, a file that is a folder.
+//! Input that must not be silently lost: a second outcome, an unread doc string, a file that is also a folder.
 
 use rstest::rstest;
 
@@ -8,28 +8,27 @@ use crate::load_feature::{OUTLINE, refused};
 const THEN: &str = "    Then it returns null\n";
 const DOC: &str = "\n      \"\"\"\n      {}\n      \"\"\"\n";
 
-/// The sound narrative with these lines in place of its last.
+/// The valid narrative with these lines instead of its last.
 #[track_caller]
 fn reports(lines: &str, problem: &str) {
     assert_eq!(problems(changed(FEATURE, THEN, lines)), format!("{FEATURE}:{problem}"));
 }
 
-const TWO_OUTCOMES: &str =
-    "7: the call has an outcome already, at line 6; a call ends in one way, so drop one of the two";
+const TWO_OUTCOMES: &str = "7: the call already has an outcome at line 6; drop one of the two";
 
 #[rstest]
 #[case::two_values("Then it returns 5\nThen it returns 6\n", TWO_OUTCOMES)]
 #[case::value_and_failure("Then it returns 5\nAnd it fails with EIO\n", TWO_OUTCOMES)]
 #[case::two_streams(
     "Then it streams:\n\"\"\"\n[1]\n\"\"\"\nThen it streams:\n\"\"\"\n[2]\n\"\"\"\n",
-    "10: what the call streams is said already, at line 6; write all its items in one step"
+    "10: the stream of the call is already given at line 6; write all its items in one step"
 )]
 fn one_call_has_one_outcome(#[case] lines: &str, #[case] problem: &str) {
     reports(lines, problem);
 }
 
 #[test]
-fn outcome_stream_and_asks_are_said_together() {
+fn outcome_stream_and_asks_go_together() {
     let asked =
         "Then the fake \"secrets\" was asked \"get\" with:\n\"\"\"\n{\"key\": \"K\"}\n\"\"\"\n";
     let lines = format!(
@@ -51,7 +50,7 @@ fn a_doc_string_that_nobody_reads(#[case] step: &str, #[case] right: &str) {
 }
 
 #[test]
-fn a_doc_string_under_a_step_of_which_no_form_takes_one() {
+fn a_doc_string_under_a_step_without_a_doc_string_form() {
     let problem = "6: this step takes no doc string; drop it, or write a step that takes one (`proofmark steps` lists them)";
     reports(&format!("    Given the folder \"q\" exists{DOC}    Then it returns null\n"), problem);
 }
@@ -67,23 +66,23 @@ const HOLDS: &str = "Given the file \"a\" holds:\n\"\"\"\nx\n\"\"\"\n";
 #[rstest]
 #[case::file(
     &format!("{HOLDS}{HOLDS}"),
-    "9: `a` is given already, at line 5; drop one of the two"
+    "9: `a` is already given at line 5; drop one of the two"
 )]
 #[case::file_and_folder(
     &format!("{HOLDS}Given the folder \"a\" exists\n"),
-    "9: `a` is given already, at line 5; drop one of the two"
+    "9: `a` is already given at line 5; drop one of the two"
 )]
 #[case::clock(
     "Given the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 1 ms\nGiven the clock starts at \"2024-01-01T00:00:00.000Z\" and steps 2 ms\n",
-    "6: the clock is given already, at line 5; drop one of the two"
+    "6: the clock is already given at line 5; drop one of the two"
 )]
 #[case::secret(
     "Given the secret \"K\" is \"v\"\nGiven the secret \"K\" is \"w\"\n",
-    "6: the secret `K` is given already, at line 5; drop one of the two"
+    "6: the secret `K` is already given at line 5; drop one of the two"
 )]
 #[case::fake(
     "Given the secret \"K\" is \"v\"\nGiven the fake \"secrets\" plays:\n\"\"\"\n{\"values\": {}}\n\"\"\"\n",
-    "6: a step before this one says already what the fake `secrets` plays, and would be forgotten; say all of it in one step"
+    "6: an earlier step already scripts the fake `secrets`, and this step would replace it; put the whole script into one step"
 )]
 fn a_world_is_given_once(#[case] lines: &str, #[case] problem: &str) {
     let when = "    When \"demo.read\"";
@@ -93,7 +92,8 @@ fn a_world_is_given_once(#[case] lines: &str, #[case] problem: &str) {
 
 #[test]
 fn a_file_is_no_folder() {
-    let found = "case `read/back`: `a` is given as a file, and yet `a/b` makes it a folder; give one of them another name";
+    let found =
+        "case `read/back`: `a` is given as a file, but `a/b` makes it a folder; rename one of them";
     let files = r#"{"files": {"a": {"text": ""}, "a/b": {"text": ""}}}"#;
     let given = changed(FIXTURE, "\"given\": {}", &format!("\"given\": {files}"));
     assert_eq!(problems(given), format!("{FIXTURE}:5: {found}"));
@@ -104,8 +104,8 @@ fn a_file_is_no_folder() {
 }
 
 #[test]
-fn a_process_that_nobody_called_in_is_not_killed() {
-    let problem = "6: no step before calls anything in process `bb`; there are `a`";
+fn only_a_used_process_can_be_killed() {
+    let problem = "6: no earlier step calls anything in process `bb`; there are `a`";
     reports(
         &format!("    When process \"bb\" is killed\n    When \"demo.read\" is called\n{THEN}"),
         problem,
@@ -114,7 +114,7 @@ fn a_process_that_nobody_called_in_is_not_killed() {
     assert_eq!(
         problems(changed(FIXTURE, "\"steps\": [", steps)),
         format!(
-            "{FIXTURE}:5: case `read/back`: no step before calls anything in process `a`; no step before calls anything"
+            "{FIXTURE}:5: case `read/back`: no earlier step calls anything in process `a`; add such a call first"
         )
     );
 }
@@ -123,17 +123,17 @@ fn a_process_that_nobody_called_in_is_not_killed() {
 #[case::id(
     "@id:story/back",
     "@id:story/back @id:story/other",
-    "`@id:story/other` is the second `@id:` of one scenario, and only one could count; drop one"
+    "`@id:story/other` is the second `@id:` of one scenario, but only one is allowed; drop one"
 )]
 #[case::origin(
     "@id:story/back",
     "@id:story/back @origin:contract @origin:reference",
-    "`@origin:reference` is the second `@origin:` of one scenario, and only one could count; drop one"
+    "`@origin:reference` is the second `@origin:` of one scenario, but only one is allowed; drop one"
 )]
 #[case::shows(
     "@shows:DEMO-001",
     "@shows:DEMO-001 @shows:DEMO-001",
-    "case `story/back`: it says twice that it shows `DEMO-001`; name each requirement once"
+    "case `story/back`: it shows `DEMO-001` twice; name each requirement once"
 )]
 fn a_tag_counts_once(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
     assert_eq!(problems(changed(FEATURE, old, new)), format!("{FEATURE}:4: {problem}"));
@@ -142,25 +142,25 @@ fn a_tag_counts_once(#[case] old: &str, #[case] new: &str, #[case] problem: &str
 #[rstest]
 #[case::number(r#"{"$ref": 5}"#)]
 #[case::with_company(r#"{"$ref":"a","b":1}"#)]
-fn a_reference_that_is_none(#[case] written: &str) {
+fn a_malformed_reference(#[case] written: &str) {
     let args = format!("\"args\": {{\"x\": [{written}]}}");
     let found = problems(changed(FIXTURE, "\"args\": {}", &args));
     let shown = written.replace(": ", ":");
     assert_eq!(
         found,
         format!(
-            "{FIXTURE}:5: case `read/back`: `$ref` takes the name under which an earlier call was saved (`as`) and stands alone, not {shown}; a real value of that form stands in `$literal`"
+            "{FIXTURE}:5: case `read/back`: `$ref` takes the name under which an earlier call was saved (`as`) and must be alone, not {shown}; wrap a real value of that form in `$literal`"
         )
     );
 }
 
 #[test]
-fn a_fault_of_one_row_names_it() {
+fn a_problem_of_one_row_names_it() {
     refused(
         &OUTLINE.replace("| 9 |", "| x |"),
-        "5: with the example on line 14: the doc string is not JSON: expected value at line 1 column 7\nfeatures/demo/story.feature:9: with the example on line 14: no step says `it returns x`; the nearest is `Then it returns:`",
+        "5: with the example on line 14: the doc string is not JSON: expected value at line 1 column 7\nfeatures/demo/story.feature:9: with the example on line 14: no step matches `it returns x`; the nearest is `Then it returns:`",
     );
-    // What the lint finds of a whole case is told so, too.
+    // Also for problems that the lint finds in a whole case.
     let outline = OUTLINE
         .replace("\"demo.read\" is", "\"demo.<call>\" is")
         .replace("| n |", "| n | call |")
@@ -184,13 +184,13 @@ const BLESS: &str = "write `\"returns\": {\"$bless\": true}`";
 )]
 #[case::inside(
     r#""returns": {"a": [{"$bless": true}]}"#,
-    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, even if `demo.read` should fail")
 )]
 #[case::of_a_failure(
     r#""fails": {"$bless": true}"#,
-    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, whether `demo.read` is to return or to fail")
+    &format!("`$bless` can only be the whole `returns` of a call; {BLESS}, even if `demo.read` should fail")
 )]
-fn a_golden_waits_in_one_form(#[case] expected: &str, #[case] problem: &str) {
+fn bless_has_only_one_form(#[case] expected: &str, #[case] problem: &str) {
     let found = problems(changed(FIXTURE, RETURNS, expected));
     assert_eq!(found, format!("{FIXTURE}:12: case `read/back`: {problem}"));
 }
@@ -207,7 +207,7 @@ fn a_fixture_is_made_of_objects() {
 }
 
 #[test]
-fn a_narrative_waits_for_no_golden() {
-    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; say here what is expected";
+fn a_narrative_cannot_be_blessed() {
+    let problem = "6: `$bless` can only be the whole `returns` of a call in a fixture; write the expected value here";
     reports("    Then it returns:\n\"\"\"\n{\"$bless\": true}\n\"\"\"\n", problem);
 }

@@ -1,5 +1,5 @@
-//! The suite as its users see it: what loads and what does not, what matches, what is selected and
-//! what a run's outcome means. One program, so that it is linked once.
+//! Tests of the crate's public interface: loading, matching, selection and outcomes. One program, so that it is
+//! linked once.
 
 mod common;
 mod feature_forms;

@@ -1,4 +1,4 @@
-//! Every matcher: what it lets pass, and how it tells the first difference.
+//! Every matcher: what it accepts, and how it reports the first difference.
 
 use proofmark_judge::matcher::Pattern;
 use rstest::rstest;
@@ -17,7 +17,7 @@ fn check(pattern: Value, got: Value, difference: Option<[&str; 3]>) {
 #[case::key_order(json!({"a": 1, "b": 2}), json!({"b": 2, "a": 1}))]
 #[case::integer_and_float(json!(1), json!(1.0))]
 #[case::minus_zero(json!(0), json!(-0.0))]
-// Canonical JSON has doubles only: above 2^53 two integers can be one number.
+// Canonical JSON has only doubles: above 2^53 two integers can be the same number.
 #[case::beyond_the_doubles(json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64))]
 #[case::unicode(json!("naïve 🦀"), json!("naïve 🦀"))]
 #[case::escapes_are_spelling(serde_json::from_str(r#""\u00e9""#).unwrap(), json!("é"))]
@@ -45,7 +45,7 @@ fn check(pattern: Value, got: Value, difference: Option<[&str; 3]>) {
 #[case::open(json!({"$open": {"a": 1}}), json!({"b": 2, "a": 1}))]
 #[case::open_and_absent(json!({"$open": {"a": {"$absent": true}}}), json!({"b": 2}))]
 #[case::unordered(json!({"$unordered": [1, 2, 2]}), json!([2, 1, 2]))]
-// First come, first served would give 1 to the free item and leave nothing for the exact one.
+// A greedy match would give 1 to the free item and leave nothing for the exact one.
 #[case::greed_is_wrong(json!({"$unordered": [{"$any": "integer"}, 1]}), json!([1, 2]))]
 #[case::a_chain_of_moves(
     json!({"$unordered": [{"$oneOf": [1, 2]}, {"$oneOf": [2, 3]}, 1]}),
@@ -71,7 +71,7 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::next_double(json!(9_007_199_254_740_992_u64), json!(9_007_199_254_740_994_u64), ["$", "9007199254740992", "9007199254740994"])]
 #[case::minus_one(json!(1), json!(-1), ["$", "1", "-1"])]
 #[case::null_is_something(json!({"a": 1}), json!({"a": null}), ["$.a", "1", "null"])]
-// NFC and NFD look alike and are different strings.
+// NFC and NFD look the same but are different strings.
 #[case::normal_forms(json!("é"), json!("e\u{301}"), ["$", "\"é\"", "\"e\u{301}\""])]
 #[case::letter_case(json!("a"), json!("A"), ["$", "\"a\"", "\"A\""])]
 #[case::missing(json!({"a": {"b": 1}}), json!({"a": {}}), ["$.a.b", "1", "nothing: the member is missing"])]
@@ -86,7 +86,7 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::deep(json!({"a": [0, {"b-c": [true]}]}), json!({"a": [0, {"b-c": [false]}]}), ["$.a[1].b-c[0]", "true", "false"])]
 #[case::quoted_keys(json!({"a b": {"": {"\"": 1}}}), json!({"a b": {"": {"\"": 2}}}), [r#"$["a b"][""]["\""]"#, "1", "2"])]
 #[case::dotted_key(json!({"a.b": 1}), json!({"a.b": 2}), [r#"$["a.b"]"#, "1", "2"])]
-// The path of a sound sibling must not stick to the next one.
+// The path of a matching sibling must not leak into the next one.
 #[case::second_sibling(json!({"a": [1], "b": 2}), json!({"a": [1], "b": 3}), ["$.b", "2", "3"])]
 #[case::any_string(json!({"$any": "string"}), json!(1), ["$", "any string", "1"])]
 #[case::any_integer(json!({"$any": "integer"}), json!(1.5), ["$", "any integer", "1.5"])]
@@ -113,8 +113,8 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::contains_counts(json!({"$contains": [1, 1]}), json!([1, 2, 3]), ["$", "an item that is 1", "no such item in [1,2,3]"])]
 #[case::each_but_one(json!({"$each": {"a": 1}}), json!([{"a": 1}, {"a": 2}]), ["$[1].a", "1", "2"])]
 #[case::each_not_an_array(json!({"$each": 1}), json!(1), ["$", "an array", "1"])]
-#[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, and not an empty one", "{}"])]
-#[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, and not an empty one", "[1]"])]
+#[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, not empty", "{}"])]
+#[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, not empty", "[1]"])]
 #[case::starts_otherwise(json!({"$startsWith": [1, 2]}), json!([1, 3, 2]), ["$[1]", "2", "3"])]
 #[case::starts_too_short(json!({"$startsWith": [1, 2]}), json!([1]), ["$[1]", "2", "nothing: the array ends here"])]
 #[case::literal_is_exact(json!({"$literal": {"$any": "string"}}), json!("x"), ["$", "{\"$any\":\"string\"}", "\"x\""])]
@@ -123,14 +123,14 @@ fn first_difference(#[case] pattern: Value, #[case] got: Value, #[case] differen
     check(pattern, got, Some(difference));
 }
 
-/// What stands in an expectation is told in words, on one line.
+/// Expectations are described on one line.
 #[rstest]
 #[case(json!({"a": {"$optional": {"$matches": "x"}}}), r#"{"a": a string that matches /x/ or nothing}"#)]
 #[case(json!({"a": {"$absent": true}}), r#"{"a": nothing: no such member}"#)]
 #[case(json!({"$open": {"a": [1]}}), r#"{"a": [1], …}"#)]
 #[case(json!({"$unordered": [1, {"$any": "null"}]}), "in any order [1, any null]")]
 #[case(json!({"$contains": [1]}), "an array with [1]")]
-#[case(json!({"$each": 1}), "an array of which each is 1")]
+#[case(json!({"$each": 1}), "an array in which each item is 1")]
 #[case(json!({"$startsWith": [1]}), "[1, …]")]
 fn in_words(#[case] pattern: Value, #[case] words: &str) {
     check(
@@ -141,11 +141,11 @@ fn in_words(#[case] pattern: Value, #[case] words: &str) {
 }
 
 #[test]
-fn of_long_strings_the_part_around_the_difference_is_shown() {
+fn long_strings_are_clipped_around_the_difference() {
     let same = "x".repeat(500);
     let got = format!("{same}B{}", "z".repeat(300));
     let start = "x".repeat(40);
-    // Of 803 characters with the quotes: 40 before the difference, 160 in all.
+    // Of 803 characters including the quotes: 40 before the difference, 160 in total.
     check(
         json!(format!("{same}A{}", "y".repeat(300))),
         json!(got),
@@ -158,7 +158,7 @@ fn of_long_strings_the_part_around_the_difference_is_shown() {
 }
 
 #[test]
-fn long_strings_that_part_at_once_are_cut_at_their_end() {
+fn long_strings_that_differ_at_the_start_are_cut_at_the_end() {
     check(
         json!("a"),
         json!("é".repeat(200)),
@@ -169,9 +169,9 @@ fn long_strings_that_part_at_once_are_cut_at_their_end() {
 #[rstest]
 #[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
 #[case::empty_of_what(json!({"$nonEmpty": "number"}), "`$nonEmpty` takes one of string, array, object, not \"number\"")]
-#[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
-#[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
-#[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must stand alone in its object; write `$literal` around a real value with such a key")]
+#[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
+#[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
+#[case::matcher_for_the_members(json!({"$open": {"a": 1, "$any": "string"}}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
 #[case::any_what(json!({"$any": "text"}), "`$any` takes one of string, number, integer, boolean, object, array, null, value, not \"text\"")]
 #[case::any_number(json!({"$any": 1}), "`$any` takes one of string, number, integer, boolean, object, array, null, value, not 1")]
 #[case::matches_number(json!({"$matches": 1}), "`$matches` takes a regular expression as a string, not 1")]
@@ -193,9 +193,9 @@ fn misuse(#[case] pattern: Value, #[case] message: &str) {
 }
 
 #[test]
-fn a_wrong_expression_is_shown_with_its_fault() {
+fn a_wrong_expression_is_reported_with_its_error() {
     let message = Pattern::new(json!({"$matches": "a(b"})).map(|_| ()).unwrap_err();
-    assert!(message.starts_with("`$matches` has a wrong expression: "), "{message}");
+    assert!(message.starts_with("`$matches` has an invalid regular expression: "), "{message}");
     assert!(message.contains("unclosed group"), "{message}");
 }
 
@@ -208,8 +208,8 @@ fn an_open_pattern_tolerates_members_and_refuses_matchers_in_their_place() {
     assert!(Pattern::open(members(json!({"code": "E", "$open": {}}))).is_err());
 }
 
-/// The wire cannot carry it, so no comparison has to say what it is.
+/// JSON messages cannot carry such a number, so no comparison needs to handle it.
 #[test]
-fn a_number_beyond_the_doubles_is_no_value() {
+fn a_number_beyond_the_doubles_does_not_parse() {
     assert!(serde_json::from_str::<Value>("1e400").is_err());
 }

@@ -1,4 +1,4 @@
-//! Laws of comparison, on made-up values.
+//! Properties of comparison, with generated values.
 
 use proofmark_judge::matcher::Pattern;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Paths to `value` and everything in it.
+/// The paths to `value` and everything in it.
 fn places(value: &Value) -> Vec<String> {
     fn walk(value: &Value, at: &str, all: &mut Vec<String>) {
         all.push(at.to_owned());
@@ -46,7 +46,7 @@ fn places(value: &Value) -> Vec<String> {
     all
 }
 
-/// Changes one place so that the whole is another value.
+/// Changes one place so that the whole value differs.
 fn change(place: &mut Value, pick: Index, how: Selector) {
     match place {
         Value::Null => *place = json!(false),
@@ -89,13 +89,13 @@ fn change(place: &mut Value, pick: Index, how: Selector) {
     }
 }
 
-/// Equality as canonical JSON has it, from the independent implementation.
+/// Equality of canonical JSON, by an independent implementation.
 fn same(a: &Value, b: &Value) -> bool {
     let canonical = |value| serde_json_canonicalizer::to_vec(value).expect("it is plain JSON");
     canonical(a) == canonical(b)
 }
 
-/// Whether every pattern can have an item of its own, by trying everything.
+/// Whether every pattern can have a different item, by brute force.
 fn assignable(fits: &[Vec<bool>], taken: &mut Vec<bool>) -> bool {
     let Some((first, rest)) = fits.split_first() else { return true };
     (0..taken.len()).any(|item| {
@@ -151,7 +151,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_members_does_not_count(map in prop::collection::btree_map("[a-f]", scalar(), 0..6)) {
+    fn the_order_of_members_does_not_matter(map in prop::collection::btree_map("[a-f]", scalar(), 0..6)) {
         let there: Map<String, Value> = map.clone().into_iter().collect();
         let back: Map<String, Value> = map.into_iter().rev().collect();
         prop_assert_eq!(literally(&Value::Object(there)).difference(&Value::Object(back)), None);
@@ -176,9 +176,9 @@ proptest! {
         prop_assert_eq!(pattern.difference(&json!(all)), None);
     }
 
-    /// With free items the right assignment must be found if there is one, and only then.
+    /// With free items, an assignment must be found if and only if there is one.
     #[test]
-    fn free_items_are_assigned_as_if_everything_were_tried(patterns in prop::collection::vec(select(&CHOOSY[..]), 1..6), items in items()) {
+    fn free_items_are_assigned_as_by_brute_force(patterns in prop::collection::vec(select(&CHOOSY[..]), 1..6), items in items()) {
         let sources: Vec<Value> =
             patterns.iter().map(|(source, _)| serde_json::from_str(source).unwrap()).collect();
         let fits: Vec<Vec<bool>> =

@@ -1,4 +1,4 @@
-//! The schemas that editors use name the members that the readers know, and no others.
+//! The schemas for editors list exactly the members that the readers accept.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::common::{FIXTURE, LEDGER, changed, problems};
 const FIXTURES: &str = include_str!("../../schemas/fixture.schema.json");
 const LEDGERS: &str = include_str!("../../schemas/ledger.schema.json");
 
-/// A reader refuses a member that it does not know with the list of those that it knows.
+/// A reader refuses an unknown member and lists those that it knows.
 #[rstest]
 #[case::fixture(FIXTURES, "", FIXTURE, r#""topic": "read","#, r#""topic": "read", "x": 1,"#, &[])]
 #[case::case(FIXTURES, "/$defs/case", FIXTURE, r#""given": {}"#, r#""x": 1"#, &[])]
@@ -18,7 +18,7 @@ const LEDGERS: &str = include_str!("../../schemas/ledger.schema.json");
 #[case::step(FIXTURES, "/$defs/call", FIXTURE, r#""args": {},"#, r#""x": {},"#, &["together", "kill", "files", "leaves"])]
 #[case::ledger(LEDGERS, "", LEDGER, "title = ", "x = 1\ntitle = ", &[])]
 #[case::requirement(LEDGERS, "/$defs/requirement", LEDGER, "level = ", "x = 1\nlevel = ", &[])]
-fn a_schema_names_what_a_reader_knows(
+fn a_schema_lists_the_members_that_the_reader_accepts(
     #[case] schema: &str,
     #[case] at: &str,
     #[case] file: &str,

@@ -1,4 +1,4 @@
-//! Which cases a run executes, and how one case is found.
+//! Selection of cases, and lookup of one case.
 
 use proofmark_judge::Suite;
 use proofmark_judge::select::Selection;
@@ -65,12 +65,12 @@ fn selected(
 #[case::requirement(&[], &[], &["DEMO-002"], "unknown requirement `DEMO-002` (did you mean `DEMO-001`?); `proofmark list requirements` shows all")]
 #[case::case(&[], &["demo/raed/back"], &[], "no case matches `demo/raed/back` (did you mean `demo/read/back`?); `proofmark list cases` shows all")]
 #[case::case_by_id(&[], &["read/bakc"], &[], "no case matches `read/bakc` (did you mean `read/back`?); `proofmark list cases` shows all")]
-// One glob that matches is no excuse for another that does not.
+// Each glob must match something.
 #[case::one_of_two_globs(&[], &["demo/**", "nowhere"], &[], "no case matches `nowhere`; `proofmark list cases` shows all")]
 #[case::star_does_not_cross(&[], &["demo/*"], &[], "no case matches `demo/*` (`*` stops at `/`, `**` does not: `**/part-of-a-name*`); `proofmark list cases` shows all")]
 #[case::a_requirement(&[], &["OTHER-001"], &[], "no case matches `OTHER-001` (`OTHER-001` is a requirement: `--requirement OTHER-001`); `proofmark list cases` shows all")]
 #[case::no_glob(&[], &["demo/[a"], &[], "`demo/[a` is not a glob: error parsing glob 'demo/[a': unclosed character class; missing ']'")]
-#[case::nothing_left(&["demo"], &[], &["OTHER-001"], "no case is left by these filters together; a run of zero cases shows nothing")]
+#[case::nothing_left(&["demo"], &[], &["OTHER-001"], "no case matches all filters; relax one of them")]
 fn nothing_selected(
     #[case] contracts: &[&str],
     #[case] cases: &[&str],

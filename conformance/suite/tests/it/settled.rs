@@ -1,4 +1,4 @@
-//! What a certificate rests on leaves out what nobody judges, and never makes a pass of a failure.
+//! Settling a record drops what no case judges, and never turns a failure into a pass.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn left(text: &str) -> Seen {
 #[case::begins(BEGINS, left("one and more"), true)]
 #[case::begins_otherwise(BEGINS, left("two"), false)]
 fn the_verdict_stays(#[case] step: &str, #[case] seen: Seen, #[case] passes: bool) {
-    // A second step, so that the case can fail whatever its first one is.
+    // A second step, so that the case can fail whatever its first step does.
     let suite = load(changed(FIXTURE, STEP, &format!("{step}, {STEP}")));
     let steps = vec![seen, answered(json!({ "value": null }))];
     let result = CaseResult {

@@ -1,4 +1,4 @@
-//! Items of a stream are judged like everything else that a call shows: exactly, and in order.
+//! The items of a stream are judged exactly and in order.
 
 use proofmark_judge::judge::judge;
 use proofmark_judge::transcript::{Answered, Seen, Transcript};
@@ -25,8 +25,8 @@ fn said(text: &str) -> Value {
 #[case::texts_with_more_are_items(TALKING, json!([{ "type": "text", "value": "Hello", "n": 1 }, { "type": "end" }]), Some("item 1 of the stream, $.n"))]
 #[case::hidden(HIDING, json!([said("s3c"), 1, said("ret")]), None)]
 #[case::found(HIDING, json!([{ "deep": ["a s3cret!"] }]), Some("item 1 of the stream, $.deep[0]"))]
-#[case::told_by_a_key(HIDING, json!([{ "s3cret": 1 }]), Some("item 1 of the stream, $.s3cret"))]
-#[case::told_in_two_pieces(HIDING, json!([said("a s3c"), said("ret")]), Some("item 1 of the stream, $.value"))]
+#[case::leaked_in_a_key(HIDING, json!([{ "s3cret": 1 }]), Some("item 1 of the stream, $.s3cret"))]
+#[case::leaked_in_two_pieces(HIDING, json!([said("a s3c"), said("ret")]), Some("item 1 of the stream, $.value"))]
 #[case::one_of_two_orders(EITHER, json!([2, 1]), None)]
 #[case::neither_order(EITHER, json!([2, 2]), Some("item 1 of the stream, $[1]"))]
 #[case::as_expected(STREAMING, json!([{ "n": 1 }, { "n": 7 }]), None)]

@@ -1,4 +1,4 @@
-//! From what happened to what holds, on made-up runs.
+//! Verdicts, on made-up runs.
 
 use proofmark_judge::Fault;
 use proofmark_judge::ledger::Level;
@@ -69,7 +69,7 @@ fn not_claimed() -> Verdict {
     Verdict::NotExercised { reason: NotExercised::NotClaimed }
 }
 
-/// A run in which everything passed but for what is said here; `None` is a case that was not selected.
+/// A run in which everything passed except for these cases; `None` means not selected.
 fn run(but: &[(&str, Option<Verdict>)]) -> RunOutcome {
     let all = ["demo/extra/guess", "demo/extra/option", "demo/read/back", "demo/story/back"];
     for (name, _) in but {
@@ -107,7 +107,7 @@ const STORY: &str = "demo/story/back";
 const NOT_SELECTED: &str = "not every case that shows it was selected";
 const NO_HOOK: &str = "the subject has no test hook `demo.lock`";
 
-/// What becomes of DEMO-001, whose two cases end like this.
+/// The verdict on DEMO-001, whose two cases end like this.
 #[rstest]
 #[case::both_pass(Some(Verdict::Passed), Some(Verdict::Passed), RequirementVerdict::Holds, 2)]
 #[case::one_fails(Some(Verdict::Passed), Some(failed()), broken(&[STORY]), 1)]
@@ -153,7 +153,7 @@ fn an_excluded_requirement_neither_holds_nor_decides() {
     assert_eq!((contracts[0].deciding(), contracts[0].others()), ((1, 1), (2, 2)));
 }
 
-/// 004 is a must about something optional.
+/// 004 is a must about an optional feature.
 fn with_an_option() -> Suite {
     let mut suite = suite();
     let option = &mut suite.contracts[0].requirements[3];
@@ -168,7 +168,7 @@ fn with_an_option() -> Suite {
 #[case::offered_and_not_shown(true, hook_missing(), false, (1, 2))]
 #[case::not_offered(false, hook_missing(), true, (1, 1))]
 #[case::not_offered_and_broken_all_the_same(false, failed(), false, (1, 2))]
-fn what_is_optional_decides_where_it_is_offered(
+fn an_optional_feature_decides_only_if_offered(
     #[case] offered: bool,
     #[case] verdict: Verdict,
     #[case] certified: bool,
@@ -186,7 +186,10 @@ fn what_is_optional_decides_where_it_is_offered(
 #[rstest]
 #[case::interpretation("demo/extra/guess", 1)]
 #[case::should("demo/extra/option", 3)]
-fn interpretations_and_options_are_told_and_never_decide(#[case] case: &str, #[case] at: usize) {
+fn interpretations_and_options_are_reported_and_never_decide(
+    #[case] case: &str,
+    #[case] at: usize,
+) {
     let suite = suite();
     for verdict in [Some(failed()), Some(hook_missing()), None] {
         let contracts = run(&[(case, verdict)]).judge(&suite);
@@ -197,7 +200,7 @@ fn interpretations_and_options_are_told_and_never_decide(#[case] case: &str, #[c
 }
 
 #[test]
-fn all_is_well() {
+fn a_clean_run_certifies() {
     assert!(certified(&run(&[])));
     assert!(run(&[]).all_passed());
 }
@@ -213,14 +216,14 @@ fn a_fault_of_the_run_certifies_nothing() {
 fn an_interrupted_run_certifies_nothing() {
     let outcome = RunOutcome { interrupted: true, ..run(&[]) };
     assert!(!certified(&outcome));
-    assert!(!outcome.all_passed(), "what is missing was not tried");
+    assert!(!outcome.all_passed(), "missing cases were not tried");
 }
 
 #[rstest]
 #[case::claims_nothing(Some(hello(&[])))]
 #[case::claims_another(Some(hello(&["demo.more", "dem"])))]
 #[case::never_said_hello(None)]
-fn what_is_not_claimed_is_not_certified(#[case] subject: Option<HelloReply>) {
+fn an_unclaimed_contract_is_not_certified(#[case] subject: Option<HelloReply>) {
     let suite = suite();
     let outcome = RunOutcome { subject, ..run(&[]) };
     let contracts = outcome.judge(&suite);

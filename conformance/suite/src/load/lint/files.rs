@@ -1,4 +1,4 @@
-//! What must be true of the files that a case gives and expects.
+//! Lints the files that a case gives and expects.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl CaseLint<'_> {
                     if files.get(".").is_some_and(|file| !matches!(file, FileExpected::Entries(_)))
                     {
                         self.wrong(
-                            "`.` is the workspace itself, of which only `entries` can be told"
+                            "`.` is the workspace itself; only its `entries` can be checked"
                                 .to_owned(),
                         );
                     }
@@ -31,12 +31,12 @@ impl CaseLint<'_> {
             }
         }
         if !paths.is_empty() && !self.contract.workspace {
-            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so no case can speak of files", self.contract.id));
+            self.wrong(format!("{} has no workspace (`workspace = false` in its ledger), so its cases cannot use files", self.contract.id));
         }
         for path in paths {
             if !is_inside(path) {
                 self.wrong(format!(
-                    "the path `{path}` must be relative, without `..` but for `../outside/…`"
+                    "the path `{path}` must be relative, without `..` except in `../outside/…`"
                 ));
             }
         }
@@ -69,20 +69,20 @@ impl CaseLint<'_> {
             }
         }
     }
-    /// Nothing that is put there at once is a file and a folder.
+    /// No path may be both a file and a folder.
     fn check_folders(&mut self, files: &BTreeMap<String, FileGiven>) {
         for (path, _) in files.iter().filter(|(_, file)| is_no_folder(file)) {
             let folder = format!("{path}/");
             if let Some(inside) = files.keys().find(|other| other.starts_with(&folder)) {
                 self.wrong(format!(
-                    "`{path}` is given as a file, and yet `{inside}` makes it a folder; give one of them another name"
+                    "`{path}` is given as a file, but `{inside}` makes it a folder; rename one of them"
                 ));
             }
         }
     }
 }
 
-/// What has a path of this kind can have nothing below it; a link may lead to a folder.
+/// Whether nothing can be below a path of this kind. A symlink may lead to a folder.
 fn is_no_folder(file: &FileGiven) -> bool {
     match file {
         FileGiven::Text(_) | FileGiven::Bytes(_) | FileGiven::Hardlink(_) | FileGiven::Fifo => true,
@@ -115,7 +115,7 @@ fn leads_away(path: &str, target: &str) -> bool {
     target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
 }
 
-/// What every machine has, and what writing to does no harm.
+/// Devices that every machine has and that are safe to write to.
 fn is_device(target: &str) -> bool {
     ["/dev/null", "/dev/zero", "/dev/full"].contains(&target)
 }
