@@ -445,7 +445,7 @@ fn a_change_of_the_text_is_traced_to_subjects(
         (at("spaced.json"), "it is not in canonical form"),
         (at("cut.json"), "it is no envelope"),
         (at("text.md"), "is no certificate: expected value"),
-        (at("out"), "it is no regular file"),
+        (at("out"), "it is not a regular file"),
     ] {
         let (_, err) = says(&trace(&file), 2);
         assert!(err.contains(shown), "{err}");

@@ -355,12 +355,12 @@ fn bad_files_determine_nothing() {
     }
     let folder = issued.at("out");
     for command in ["verify", "replay", "badge"] {
-        ends(&[command, path(&folder)], 2, "it is no regular file");
+        ends(&[command, path(&folder)], 2, "it is not a regular file");
     }
     let pipe = issued.at("pipe");
     let made = Plain::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    ends(&["verify", path(&pipe)], 2, "it is no regular file");
+    ends(&["verify", path(&pipe)], 2, "it is not a regular file");
     let out = issued.at("no");
     let sign = ["certify", "--out", path(&out), "--sign", path(&certificate)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "no PEM file");

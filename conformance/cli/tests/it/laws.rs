@@ -123,7 +123,7 @@ fn a_file_that_cannot_be_added_to_is_told() {
     let shown = String::from_utf8(output.stderr).unwrap();
     assert!(
         shown.contains(
-            "found.json` cannot be written: it is there already, but has no list of `cases`"
+            "found.json` cannot be written: it exists, but has no `cases` list"
         ),
         "{shown}"
     );

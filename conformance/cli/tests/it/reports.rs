@@ -96,7 +96,7 @@ fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] 
 #[case("json=a/b.json", "`a` is no folder")]
 #[case("json=dangling", "a symbolic link that leads nowhere")]
 #[case("json=-", "`--format` says what stdout gets")]
-#[case("json=", "no file is named after `=`")]
+#[case("json=", "no file name after `=`")]
 #[case("pdf=a.pdf", "`pdf` is no format of a report; there are `json`")]
 #[case("a.json", "write FORMAT=FILE")]
 fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] shown: &str) {
