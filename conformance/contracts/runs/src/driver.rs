@@ -118,5 +118,5 @@ impl Provider for HarnessProvider {
 }
 
 fn unplayable(what: &str, answer: &Value) -> ProviderFault {
-    ProviderFault(format!("the answer of fake `provider` is not a {what}: {answer}"))
+    ProviderFault(format!("the answer of fake `provider` is not a valid {what}: {answer}"))
 }

@@ -99,7 +99,7 @@ fn count(args: &Value, name: &str) -> Result<Option<u64>, Failure> {
 
 /// The harness gave an unexpected answer, so the call fails with that.
 fn unplayable(what: &str, answer: &Value) -> Error {
-    thrown(Failure::broken(format!("the answer of fake `llm` is not a {what}: {answer}")))
+    thrown(Failure::broken(format!("the answer of fake `llm` is not a valid {what}: {answer}")))
 }
 
 struct FakeProvider {
