@@ -1,4 +1,4 @@
-//! Makes the list of rooms from the dependencies of this crate, and rebuilds it when a file of the suite changes.
+//! Generates the list of rooms from this crate's dependencies, and rebuilds when a file of the suite changes.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

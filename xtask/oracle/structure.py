@@ -133,12 +133,12 @@ def check_ledger(report, where, ledger):
     for r in ledger["requirement"]:
         report.keys(f"{where} {r['id']}", r, "requirement")
         if r["id"] in seen or not re.fullmatch(ledger["prefix"] + r"-\d{3}", r["id"]):
-            report.fault(where, f"`{r['id']}` stands twice, or is not {ledger['prefix']}-nnn")
+            report.fault(where, f"`{r['id']}` occurs twice, or is not {ledger['prefix']}-nnn")
         seen.add(r["id"])
         if r["level"] not in ("must", "should", "may") or r["basis"] not in ("contract", "interpretation"):
             report.fault(where, f"{r['id']}: level {r['level']}, basis {r['basis']}")
         if (r["basis"] == "interpretation") != ("reason" in r):
-            report.fault(where, f"{r['id']}: an interpretation, and nothing else, has a reason")
+            report.fault(where, f"{r['id']}: an interpretation needs a reason, and nothing else may have one")
 
 
 def check_feature(report, path, ledger):
@@ -148,7 +148,7 @@ def check_feature(report, path, ledger):
     ids = re.findall(r"@id:(\S+)", text)
     for sid in ids:
         if not re.fullmatch(r"story/" + r"[a-z0-9]+(-[a-z0-9]+)*", sid) or ids.count(sid) > 1:
-            report.fault(where, f"@id:{sid} is not story/kebab-case, or stands twice")
+            report.fault(where, f"@id:{sid} is not story/kebab-case, or occurs twice")
     if len(ids) != len(re.findall(r"^\s*Scenario", text, re.M)):
         report.fault(where, "every scenario needs one @id")
     shows = re.findall(r"@shows:(\S+)", text)
@@ -183,7 +183,7 @@ def main():
                 where = f"{name} {raw['id']}"
                 case = expand(raw)
                 if case["id"] in ids:
-                    report.fault(where, "the id stands twice")
+                    report.fault(where, "the id occurs twice")
                 ids.add(case["id"])
                 check_case(report, where, case, fixture["topic"], ledger, cited)
         cases += len(ids)
@@ -195,7 +195,7 @@ def main():
             found = check_feature(report, path, ledger)
             for sid in found:
                 if sid in ids:
-                    report.fault(path.name, f"`{sid}` stands twice in {folder.name}")
+                    report.fault(path.name, f"`{sid}` occurs twice in {folder.name}")
                 ids.add(sid)
             scenarios += len(found)
     print(f"{cases} cases, {scenarios} scenarios, {report.faults} faults")

@@ -1,7 +1,7 @@
-// What oracles in Node share: the cases and features of a contract, canonical JSON, and a report of differences.
+// Shared by the oracles in Node: the cases and features of a contract, canonical JSON, and a report of differences.
 //
-// Numbers and escapes come from ECMAScript's own JSON.stringify, digests from node:crypto; only the order of
-// keys is ours. It shares no code with suite.py, so the two can disagree.
+// Numbers and escapes come from ECMAScript's own JSON.stringify, digests from node:crypto; only the key order is
+// ours. It shares no code with suite.py, so the two can disagree.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, existsSync } from "node:fs";

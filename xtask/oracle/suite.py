@@ -1,4 +1,4 @@
-"""What oracles share: the cases and features of a contract, canonical JSON, and a report of differences.
+"""Shared by the oracles: the cases and features of a contract, canonical JSON, and a report of differences.
 
 It shares no code with the suite or the reference, only the texts that they are written from. Standard library only,
 Python 3.11. A contract's oracle is `conformance/contracts/<id>/oracle.py`; it ends with `sys.exit(finish(...))`.

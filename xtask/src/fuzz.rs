@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: invented inputs for every parser that reads what a stranger wrote, for a set time each.
+//! `cargo xtask fuzz`: fuzzes every parser of untrusted input, each for a set time.
 //!
-//! `xtask::checks` lists the targets. `tests/inputs.rs` runs the same checks on stable Rust, so an input that breaks
-//! something is copied to the findings of its target and stays a test for good.
+//! `xtask::checks` lists the targets. `tests/inputs.rs` runs the same checks on stable Rust: copy an input that
+//! breaks something to the findings of its target, and it stays a regression test.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ cargo xtask fuzz [--seconds N] [--install] [TARGET]…
   --seconds N   how long each target runs [default: 60]
   --install     install cargo-fuzz if it is not there";
 
-/// Longer inputs find no more, and take longer.
+/// Longer inputs are slower and find nothing more.
 const LONGEST: usize = 8192;
 
 pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
@@ -48,14 +48,14 @@ pub(crate) fn fuzz(args: &[String]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "something does not hold; the inputs are named above, repair what they break\n  {}",
+        "an invariant broke; the inputs are named above, fix what they break\n  {}",
         broken.join("\n  ")
     ))
 }
 
 fn fuzz_one(target: &Target, seconds: u64) -> Result<(), String> {
     let name = target.fuzz.name;
-    // What is found is kept between runs, beside the build.
+    // The corpus is kept between runs, beside the build.
     let folder = self::target()?.join("fuzz");
     let (corpus, seeds) = (folder.join("corpus").join(name), folder.join("seeds").join(name));
     let artifacts = folder.join("found").join(name);

@@ -8,7 +8,7 @@ use crate::{say, top};
 const TYPESCRIPT: &str = "conformance/kits/typescript";
 const PYTHON: &str = "conformance/kits/python";
 
-/// What each kit is held to: a folder, a program and its arguments.
+/// The checks of each kit: a folder, a program and its arguments.
 const STEPS: [(&str, &str, &[&str]); 5] = [
     (TYPESCRIPT, "npm", &["ci", "--no-audit", "--no-fund"]),
     (TYPESCRIPT, "npm", &["run", "--silent", "build"]),
@@ -17,12 +17,12 @@ const STEPS: [(&str, &str, &[&str]); 5] = [
     (PYTHON, "python3", &["-m", "unittest", "discover"]),
 ];
 
-/// A program that is not installed is named and skipped; in a CI it must be there.
+/// Skips a program that is not installed and names it; in CI that is an error.
 pub(crate) fn kits() -> Result<(), String> {
     for (folder, program, args) in STEPS {
         if Command::new(program).arg("--version").output().is_err() {
             if std::env::var_os("CI").is_some() {
-                return Err(format!("{program} must be there in a CI"));
+                return Err(format!("{program} is not installed, but CI needs it"));
             }
             say(format_args!("skipped: {program} is not installed, for {folder}"))?;
             continue;

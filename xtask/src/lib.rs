@@ -1,4 +1,4 @@
-//! What must hold of whatever a stranger wrote. The fuzz targets (`xtask/fuzz`) try it on invented inputs, the tests on
-//! those of this repository and on every input that was found to break it.
+//! Invariants for untrusted input. The fuzz targets (`xtask/fuzz`) check them on generated inputs, the tests on the
+//! files of this repository and on every input that once broke one.
 
 pub mod checks;

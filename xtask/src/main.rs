@@ -38,20 +38,20 @@ fn main() -> ExitCode {
         "new-contract" => new_contract::new_contract(&args),
         "oracle" => oracle::oracle(),
         "tidy" => tidy::tidy(),
-        "" => Err(format!("say which command:\n{COMMANDS}")),
-        other => Err(format!("no command `{other}`; there are\n{COMMANDS}")),
+        "" => Err(format!("name a command:\n{COMMANDS}")),
+        other => Err(format!("unknown command `{other}`; use one of\n{COMMANDS}")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
-            // With stderr gone too, the exit code still tells.
+            // If stderr is closed too, the exit code still reports the failure.
             let _deaf = writeln!(std::io::stderr(), "xtask: {fault}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The repository's top: `cargo` says where this crate is, and a shell is somewhere in the repository.
+/// The repository's root: `cargo` says where this crate is, and a shell is somewhere in the repository.
 fn top() -> PathBuf {
     let from_cargo = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let here = from_cargo.or_else(|| std::env::current_dir().ok()).unwrap_or_default();
@@ -65,19 +65,19 @@ fn rooms() -> impl Iterator<Item = PathBuf> {
     proofmark_catalog::rooms().map(move |room| folder.join(room.contract))
 }
 
-/// Where this program was built, and where what it builds goes.
+/// The target folder of this program and of everything that it builds.
 fn target() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|fault| fault.to_string())?;
     let folder = program.ancestors().nth(2).map(PathBuf::from);
     folder.ok_or_else(|| format!("{} is not in a target folder", program.display()))
 }
 
-/// Runs a command at the top, to its end.
+/// Runs a command at the root and waits for it.
 fn run<S: AsRef<OsStr>>(program: &str, args: impl IntoIterator<Item = S>) -> Result<(), String> {
     finish(Command::new(program).args(args))
 }
 
-/// The same for a command with an environment of its own.
+/// The same for a prepared command.
 fn finish(command: &mut Command) -> Result<(), String> {
     let status = command.current_dir(top()).status().map_err(|fault| {
         format!("{} cannot be started: {fault}", command.get_program().display())

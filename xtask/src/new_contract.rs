@@ -1,7 +1,7 @@
-//! `cargo xtask new-contract ID`: a room, a reference crate and a ledger with one case, to be filled in.
+//! `cargo xtask new-contract ID`: creates a room, a reference crate and a ledger with one case, to fill in.
 //!
-//! What it makes builds, lints, is certified for one case and passes the self-test. `conformance/contracts/README.md`
-//! leads on from there; `xtask/tests/new_contract.rs` follows that page.
+//! The result builds, lints, is certified for one case and passes the self-test. `conformance/contracts/README.md`
+//! describes the next steps; `xtask/tests/new_contract.rs` follows that page.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ cargo xtask new-contract ID [--prefix PREFIX]
   ID         such as my.notes: lower-case words with dots between them
   --prefix   of the requirements' ids [default: the last word of ID, in upper case]";
 
-/// Files of a new contract: where each goes, and its template. `{…}` is filled in, in paths too.
+/// Files of a new contract: path and template. `{…}` is filled in, in paths too.
 const TEMPLATES: &[(&str, &str)] = &[
     ("conformance/contracts/{id}/Cargo.toml", include_str!("new_contract/room.toml")),
     ("conformance/contracts/{id}/guide.md", include_str!("new_contract/guide.md")),
@@ -32,7 +32,7 @@ pub(crate) fn new_contract(args: &[String]) -> Result<(), String> {
     let (id, prefix) = match args {
         [id] if !id.starts_with('-') => (id, None),
         [id, flag, prefix] if flag == "--prefix" => (id, Some(prefix.clone())),
-        _ => return Err(format!("say which contract:\n{USAGE}")),
+        _ => return Err(format!("name a contract:\n{USAGE}")),
     };
     let names = Names::new(id, prefix)?;
     let top = top();
@@ -55,7 +55,7 @@ struct Names {
     /// The reference crate.
     krate: String,
     prefix: String,
-    /// What operations begin with.
+    /// The prefix of operations.
     word: String,
 }
 
@@ -67,14 +67,14 @@ impl Names {
         };
         if !id.split('.').all(is_word) {
             return Err(format!(
-                "`{id}` is no id of a contract; write lower-case words with dots between them, such as `my.notes`"
+                "`{id}` is not a contract id; use lower-case words separated by dots, such as `my.notes`"
             ));
         }
         let word = id.rsplit('.').next().unwrap_or(id).to_owned();
         let prefix = prefix.unwrap_or_else(|| word.to_ascii_uppercase());
         if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(format!(
-                "`{prefix}` is no prefix; write upper-case letters, such as NOTES"
+                "`{prefix}` is not a prefix; use upper-case letters, such as NOTES"
             ));
         }
         Ok(Self { id: id.to_owned(), krate: id.replace('.', "-"), prefix, word })
@@ -89,7 +89,7 @@ impl Names {
             .replace("{word}", &self.word)
     }
 
-    /// Nothing of that name is there, and no other ledger uses the prefix.
+    /// Checks that the name is free and that no other ledger uses the prefix.
     fn are_free(&self, top: &Path) -> Result<(), String> {
         for (path, _) in TEMPLATES {
             let path = self.fill(path);
@@ -111,7 +111,7 @@ impl Names {
         Ok(())
     }
 
-    /// Adds the contract's line to the catalog, in the order of the names.
+    /// Adds the contract's line to the catalog, sorted by name.
     fn enter(&self, catalog: &Path) -> Result<(), String> {
         let wrong = |message: String| format!("{}: {message}", catalog.display());
         let text = fs::read_to_string(catalog).map_err(|fault| wrong(fault.to_string()))?;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_catalog_stands_in_its_place() {
+    fn catalog_lines_stay_sorted() {
         let folder = tempfile::tempdir().unwrap();
         let catalog = folder.path().join("Cargo.toml");
         fs::write(&catalog, "[dependencies]\nroom-b = {}\nroom-m = {}\n\n[x]\n").unwrap();

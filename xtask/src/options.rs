@@ -1,4 +1,4 @@
-//! What a maintainer writes after a command's name.
+//! Parses the arguments of a command.
 
 pub(crate) struct Options {
     words: Vec<String>,
@@ -7,7 +7,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// # Errors
-    /// The usage, when that is what was asked for.
+    /// Returns the usage as an error if the user asks for help.
     pub(crate) fn of(args: &[String], usage: &'static str) -> Result<Self, String> {
         if args.iter().any(|word| word == "--help" || word == "-h") {
             return Err(usage.to_owned());
@@ -42,16 +42,16 @@ impl Options {
         Ok(values)
     }
 
-    /// The last number that was given, at least 1.
+    /// The last given number, at least 1.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
         let Some(text) = self.values(name)?.pop() else { return Ok(None) };
         match text.parse() {
             Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(format!("`{name}` takes a number from 1 on, not `{text}`\n{}", self.usage)),
+            _ => Err(format!("`{name}` takes a number of at least 1, not `{text}`\n{}", self.usage)),
         }
     }
 
-    /// What is neither an option nor a value.
+    /// Positional arguments.
     pub(crate) fn words(&mut self) -> Vec<String> {
         let (options, words) =
             std::mem::take(&mut self.words).into_iter().partition(|word| word.starts_with('-'));
@@ -60,11 +60,11 @@ impl Options {
     }
 
     /// # Errors
-    /// When something is left that nobody asked for.
+    /// If an argument is left over.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.words.first() {
             None => Ok(()),
-            Some(word) => Err(format!("`{word}` is not known here\n{}", self.usage)),
+            Some(word) => Err(format!("unknown argument `{word}`\n{}", self.usage)),
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_values_and_words_are_told_apart() {
+    fn flags_values_and_words_are_distinguished() {
         let mut options =
             options(&["lines", "--crate", "a", "--fresh", "--crate=b", "--jobs", "3"]);
         assert_eq!(options.values("--crate").unwrap(), ["a", "b"]);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_argument() {
         assert!(options(&["--crate"]).values("--crate").unwrap_err().contains("--crate"));
         assert!(options(&["--jobs", "0"]).number("--jobs").unwrap_err().contains("`0`"));
         assert!(options(&["--what"]).finish().unwrap_err().contains("--what"));

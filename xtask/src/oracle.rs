@@ -1,22 +1,22 @@
-//! `cargo xtask oracle`: every golden that an independent program can compute, computed again.
+//! `cargo xtask oracle`: recomputes every golden that an independent program can compute.
 //!
-//! `xtask/oracle/structure.py` checks the files of every contract. A contract's goldens are recomputed by `oracle.py` and
-//! `oracle.mjs` in its room; each prints how many they were.
+//! `xtask/oracle/structure.py` checks the files of every contract. `oracle.py` and `oracle.mjs` in a room recompute
+//! its goldens, and print how many there were.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{rooms, run, say, top};
 
-/// Each program with the arguments that it needs, and the ending of its scripts. Python leaves no compiled modules behind.
+/// Each program with its arguments, and the extension of its scripts. Python writes no compiled modules.
 const PROGRAMS: [(&str, &[&str], &str); 2] = [("python3", &["-B"], "py"), ("node", &[], "mjs")];
 
-/// A program that is not installed is named and skipped; in a CI it must be there.
+/// Skips a program that is not installed and names it; in CI that is an error.
 pub(crate) fn oracle() -> Result<(), String> {
     for (program, args, ending) in PROGRAMS {
         if Command::new(program).arg("--version").output().is_err() {
             if std::env::var_os("CI").is_some() {
-                return Err(format!("{program} must be there in a CI"));
+                return Err(format!("{program} is not installed, but CI needs it"));
             }
             say(format_args!("skipped: {program} is not installed"))?;
             continue;
@@ -29,10 +29,10 @@ pub(crate) fn oracle() -> Result<(), String> {
     Ok(())
 }
 
-/// The scripts with this ending.
+/// The scripts with this extension.
 ///
 /// # Errors
-/// When no room has one: then goldens would go unchecked in silence.
+/// If no room has one, because goldens would silently go unchecked.
 fn scripts(ending: &str) -> Result<Vec<PathBuf>, String> {
     let name = format!("oracle.{ending}");
     let of_rooms: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: rules of this repository that no compiler checks. Also a test.
+//! `cargo xtask tidy`: checks rules of this repository that no compiler checks. Also runs as a test.
 
 mod cycles;
 mod libraries;
@@ -12,7 +12,7 @@ use proofmark_suite::SuiteFiles;
 
 use crate::{say, top};
 
-/// What may stand at the top beside dotfiles.
+/// Files and folders allowed at the root, besides dotfiles.
 const TOP: [&str; 15] = [
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -31,10 +31,10 @@ const TOP: [&str; 15] = [
     "xtask",
 ];
 
-/// Of a page.
+/// Limit for lines of Markdown pages.
 const MOST_COLUMNS: usize = 120;
 
-/// A file that is longer is perhaps two things in one room.
+/// A longer file probably does two things.
 const MOST_LINES: usize = 500;
 
 pub(crate) fn tidy() -> Result<(), String> {
@@ -47,7 +47,7 @@ pub(crate) fn tidy() -> Result<(), String> {
     let mut problems = Vec::new();
     if proofmark_catalog::files().digest() != suite.digest {
         problems.push(
-            "the features and fixtures inside the program are not those of the folders".to_owned(),
+            "the embedded features and fixtures differ from the folders; rebuild".to_owned(),
         );
     }
     only_the_agreed_top(&files, &mut problems);
@@ -74,7 +74,7 @@ fn read(path: &str) -> Result<String, String> {
         .map_err(|fault| format!("`{path}` cannot be read: {fault}"))
 }
 
-/// What git knows, or would know after `git add`.
+/// The files that git tracks, or would track after `git add`.
 fn tracked() -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -90,14 +90,14 @@ fn only_the_agreed_top(files: &[String], problems: &mut Vec<String>) {
     for name in found {
         if !name.starts_with('.') && !TOP.contains(&name) {
             problems.push(format!(
-                "{name}: nothing but the agreed files and folders stands at the top"
+                "{name}: not allowed at the root; move it, or add it to `TOP` in xtask/src/tidy.rs"
             ));
         }
     }
 }
 
 fn files_are_short_and_clean(files: &[String], problems: &mut Vec<String>) -> Result<(), String> {
-    // Written in parts, so that this file does not find itself.
+    // Built from parts, so that this file does not match itself.
     let leftovers = [
         concat!("to", "do!("),
         concat!("unimple", "mented!("),
@@ -125,7 +125,7 @@ fn files_are_short_and_clean(files: &[String], problems: &mut Vec<String>) -> Re
                 .chain(&machine_paths)
                 .find(|mark| line.contains(**mark));
             if let Some(mark) = found {
-                problems.push(format!("{path}:{}: `{mark}` is left over", number + 1));
+                problems.push(format!("{path}:{}: `{mark}` is left over; finish it", number + 1));
             }
         }
     }
@@ -134,7 +134,7 @@ fn files_are_short_and_clean(files: &[String], problems: &mut Vec<String>) -> Re
 
 fn pages_name_what_there_is(files: &[String], problems: &mut Vec<String>) -> Result<(), String> {
     let (architecture, cases) = (read("ARCHITECTURE.md")?, read("conformance/guide/cases.md")?);
-    // A room's own page lists its steps; a test of the catalog holds it to that.
+    // A room's own page lists its steps, which a test of the catalog checks.
     let vocabulary = proofmark_catalog::vocabulary();
     for step in vocabulary.steps().iter().filter(|step| step.contract.is_none()) {
         if !cases.contains(step.example) {
@@ -144,7 +144,7 @@ fn pages_name_what_there_is(files: &[String], problems: &mut Vec<String>) -> Res
             ));
         }
     }
-    // Rooms and reference crates are many and alike; the map has one line for each kind.
+    // ARCHITECTURE.md has one line for all rooms and one for all reference crates.
     let of_a_contract = |folder: &str| {
         ["conformance/contracts/", "reference/"].iter().any(|at| folder.starts_with(at))
     };
@@ -162,7 +162,7 @@ fn pages_name_what_there_is(files: &[String], problems: &mut Vec<String>) -> Res
     Ok(())
 }
 
-/// Every file that the map names exists.
+/// Every file named in ARCHITECTURE.md exists.
 fn the_map_names_files_that_exist(problems: &mut Vec<String>) -> Result<(), String> {
     for word in read("ARCHITECTURE.md")?.split('`').skip(1).step_by(2) {
         let is_path = word.contains('/')
@@ -175,7 +175,7 @@ fn the_map_names_files_that_exist(problems: &mut Vec<String>) -> Result<(), Stri
     Ok(())
 }
 
-/// Lines of pages are short enough to be read anywhere. Code blocks may be longer: they are literal.
+/// Lines of pages fit any screen. Code blocks may be longer, because they are literal.
 fn pages_have_short_lines(files: &[String], problems: &mut Vec<String>) -> Result<(), String> {
     for path in files.iter().filter(|path| path.ends_with(".md")) {
         let mut in_code = false;
@@ -208,7 +208,7 @@ fn every_dependency_has_a_reason(problems: &mut Vec<String>) -> Result<(), Strin
         .unwrap_or_default();
     for line in listed.lines().filter(|line| line.contains(" = ") && !line.contains("path = ")) {
         if !line.contains('#') {
-            problems.push(format!("Cargo.toml: `{line}` does not say why it is there"));
+            problems.push(format!("Cargo.toml: `{line}` has no comment with its reason"));
         }
     }
     Ok(())

@@ -1,13 +1,13 @@
-//! Programs that a command needs and cargo does not bring.
+//! Programs that a command needs and that cargo does not install.
 
 use std::process::Command;
 
 use crate::run;
 
-/// Makes sure that a cargo subcommand is there.
+/// Checks that a cargo subcommand is installed.
 ///
 /// # Errors
-/// How to install it, unless `install` is set and that works.
+/// Says how to install it, unless `install` is set and succeeds.
 pub(crate) fn needed(package: &str, probe: &[&str], install: bool) -> Result<(), String> {
     let there =
         Command::new("cargo").args(probe).output().is_ok_and(|probed| probed.status.success());
@@ -15,7 +15,7 @@ pub(crate) fn needed(package: &str, probe: &[&str], install: bool) -> Result<(),
         (true, _) => Ok(()),
         (false, true) => run("cargo", ["install", package, "--locked"]),
         (false, false) => Err(format!(
-            "{package} is not installed; run `cargo install {package} --locked`, or give `--install`"
+            "{package} is not installed; run `cargo install {package} --locked`, or pass `--install`"
         )),
     }
 }

@@ -1,4 +1,5 @@
-//! The checks of the fuzz targets, on stable Rust: with the inputs of this repository, and with all that once broke one.
+//! Runs the checks of the fuzz targets on stable Rust: with the files of this repository, and with every input that
+//! once broke one.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// A test for each input that was kept.
+/// A test for each kept input.
 fn found(target: &Target, top: &Path) -> Vec<Trial> {
     let Ok(entries) = fs::read_dir(target.findings(top)) else { return Vec::new() };
     let check = target.fuzz.check;

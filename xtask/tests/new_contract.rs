@@ -1,4 +1,4 @@
-//! The maintainers' page about new contracts, followed literally in a copy of the repository.
+//! Follows the maintainers' page about new contracts literally, in a copy of the repository.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
 
@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The commands of the page's first block.
+/// The commands in the page's first code block.
 fn commands(page: &str) -> Vec<&str> {
     let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next());
     block.unwrap_or_default().lines().collect()
 }
 
-/// Runs a command in a folder to its end.
+/// Runs a command in a folder and waits for it.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|fault| panic!("{command:?}: {fault}"));
@@ -25,7 +25,7 @@ fn run(command: &mut Command) -> String {
     text
 }
 
-/// A copy of what git knows, with the times of the files, so that cargo finds what is built already.
+/// Copies all tracked files with their modification times, so that cargo reuses the existing build.
 fn copy(top: &Path, to: &Path) {
     let listed =
         run(Command::new("git").args(["ls-files", "-co", "--exclude-standard"]).current_dir(top));
@@ -37,15 +37,15 @@ fn copy(top: &Path, to: &Path) {
     }
 }
 
-/// Copies a file with its time of change, which is what cargo compares.
+/// Copies a file with its modification time, which cargo compares.
 fn keep_times(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap();
     let modified = from.metadata().unwrap().modified().unwrap();
     fs::File::options().write(true).open(to).unwrap().set_modified(modified).unwrap();
 }
 
-/// What cargo needs of a build to go on from it. Libraries are linked, since rustc replaces them; everything that is
-/// written in place is copied, or the build that goes on would spoil the one that it came from.
+/// Seeds the copy's build with an existing one. Libraries are hard-linked, because rustc replaces them. Everything
+/// that is written in place is copied, or the new build would spoil the old one.
 fn go_on_from(built: &Path, to: &Path) {
     for folder in [".fingerprint", "build"] {
         fs::create_dir_all(to).unwrap();
@@ -79,7 +79,7 @@ fn the_page_leads_to_a_contract_that_is_certified() {
     for line in commands {
         let mut words = line.split_whitespace();
         let mut command = match words.next() {
-            // The alias would build xtask alone, and everything below it anew with fewer features.
+            // The alias would build xtask alone, and rebuild its dependencies with fewer features.
             Some("cargo") if line.starts_with("cargo xtask ") => {
                 words.next();
                 Command::new(env!("CARGO_BIN_EXE_xtask"))
@@ -88,7 +88,7 @@ fn the_page_leads_to_a_contract_that_is_certified() {
             Some("proofmark") => Command::new(profile.join("proofmark")),
             other => panic!("{other:?} is no program that the page may use"),
         };
-        // Features as in the build that is linked here: those of the whole workspace and its tests.
+        // The same features as the linked build: those of the whole workspace and its tests.
         let whole = if line.starts_with("cargo build") {
             &["--workspace", "--test", "inputs"][..]
         } else {

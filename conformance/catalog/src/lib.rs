@@ -1,6 +1,6 @@
-//! Every contract's room, and what they make together: the suite inside the program, and the reference as a subject.
+//! Joins the rooms of all contracts into the built-in suite and the reference subject.
 //!
-//! The list of contracts is this crate's manifest, one dependency each.
+//! This crate's manifest is the list of contracts: one dependency each.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -37,7 +37,7 @@ pub fn extensions() -> Extensions {
     }
 }
 
-/// Every fake that a case can ask for, once each.
+/// Every fake that a case can use, once each.
 fn fakes() -> Vec<&'static FakeKind> {
     let mut kinds: Vec<&FakeKind> = Vec::new();
     for kind in rooms().flat_map(|room| room.fakes) {
@@ -48,7 +48,7 @@ fn fakes() -> Vec<&'static FakeKind> {
     kinds
 }
 
-/// Every step that an author can write.
+/// Every step that an author can use.
 pub fn vocabulary() -> Vocabulary {
     Vocabulary::new(&extensions().steps)
 }
@@ -78,7 +78,7 @@ fn embed(dir: &Dir<'_>, prefix: &str, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// Reads and checks a suite, with what the rooms add.
+/// Reads and checks a suite, with the additions of the rooms.
 ///
 /// # Errors
 /// All problems of the files.
@@ -95,8 +95,8 @@ pub fn load_part(wanted: &[String]) -> Result<Suite, Vec<Problem>> {
     proofmark_suite::load_part(&files(), &extensions(), is_wanted)
 }
 
-/// Where the ledgers and the saboteurs of the rooms disagree. A ledger says `saboteur = true` of a requirement exactly
-/// where a saboteur breaks it.
+/// Mismatches between the ledgers and the rooms' saboteurs. A ledger sets `saboteur = true` on exactly the
+/// requirements that a saboteur breaks.
 pub fn unmatched_saboteurs(suite: &Suite) -> Vec<Problem> {
     let saboteurs = rooms().flat_map(|room| room.adversaries.iter().copied().flatten());
     let mut broken: BTreeMap<&str, &str> = BTreeMap::new();
@@ -111,22 +111,22 @@ pub fn unmatched_saboteurs(suite: &Suite) -> Vec<Problem> {
             let id = &requirement.id;
             let message = match (requirement.saboteur, broken.remove(id.as_str())) {
                 (true, None) => format!(
-                    "`{id}` says `saboteur = true`, and no saboteur of `{}` breaks it; add one to its room, or drop the line",
+                    "`{id}` says `saboteur = true`, but no saboteur of `{}` breaks it; add one to its room, or delete the line",
                     contract.id
                 ),
                 (false, Some(name)) => format!(
-                    "the saboteur `{name}` breaks `{id}`, and the ledger does not say so; write `saboteur = true` under it"
+                    "the saboteur `{name}` breaks `{id}`, but the ledger does not say so; add `saboteur = true` to it"
                 ),
                 _ => continue,
             };
             problems.push(Problem::new(&requirement.at.file, requirement.at.line, message));
         }
     }
-    // A part of a suite lacks the requirements of other contracts.
+    // A partial suite lacks the requirements of other contracts.
     if !suite.is_part {
         problems.extend(broken.into_iter().map(|(id, name)| {
             let message = format!(
-                "the saboteur `{name}` breaks `{id}`, which no ledger has; name one that is there"
+                "the saboteur `{name}` breaks `{id}`, which is in no ledger; name an existing requirement"
             );
             Problem::new("conformance/contracts", 1, message)
         }));
@@ -134,7 +134,7 @@ pub fn unmatched_saboteurs(suite: &Suite) -> Vec<Problem> {
     problems
 }
 
-/// The reference behind the subject protocol: every contract of the catalog.
+/// The reference of every contract, behind the subject protocol.
 pub fn reference() -> Subject {
     let subject = Subject::new("sage-reference", env!("CARGO_PKG_VERSION"), "rust", |open| {
         Ok(Session::new(open))
@@ -145,7 +145,7 @@ pub fn reference() -> Subject {
 /// Serves the reference's MCP server for this contract on stdin and stdout.
 ///
 /// # Errors
-/// When the contract has no MCP server, `now` is no time, or the pipes break.
+/// If the contract has no MCP server, `now` is not a time, or a pipe breaks.
 pub fn serve_mcp(contract: &str, now: &str) -> io::Result<()> {
     match room(contract).and_then(|room| room.mcp) {
         Some(server) => server.serve(now),

@@ -1,7 +1,8 @@
-//! `proofmark bless`: writes down what a subject answers as what is expected, where a person says so.
+//! `proofmark bless`: replaces expected values in fixtures with what a subject answers, after a person confirms.
 //!
-//! Cases are run; where the answer of a step is not what is expected, the expectation's own characters in the file are
-//! replaced, and the cases run again, until they pass. Only then is the difference shown, and only then written.
+//! It runs the cases. Where a step's answer differs from the expectation, it replaces only the characters of that
+//! expectation in the file, then runs the cases again, until they pass. Only then does it show the diff and write the
+//! files.
 
 mod golden;
 mod span;
@@ -44,17 +45,17 @@ pub(crate) struct BlessArgs {
     suite: PathBuf,
 }
 
-/// Writes the differences to `out`. Holds when the goldens are, in the end, what the subject answers.
+/// Writes the diff to `out`. Passes if every golden finally equals what the subject answers.
 pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     if std::env::var_os("CI").is_some_and(|set| !set.is_empty()) {
         return Err(refused(
-            "`CI` is set, and nobody there reads what changes; bless where a person looks at it",
+            "`CI` is set, and nobody reviews changes in CI; run `proofmark bless` on your own machine",
         ));
     }
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
     let mut draft = Draft::of(&args.suite)?;
-    // What waits for a golden is given one that nothing answers, so that the suite can be run.
+    // `$bless` placeholders get a value that no subject returns, so that the suite can run.
     let waiting = span::fill_waiting(&mut draft);
     let mut blessed = BTreeSet::new();
     let suite = draft.load().map_err(Failed::BrokenSuite)?;
@@ -67,19 +68,19 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
         rounds += 1;
         if rounds > ROUNDS_OF_A_STEP * steps {
             return Err(refused(
-                "the subject answers the same call differently each time; no golden can be made of that",
+                "the subject answers the same call differently each time, so no answer can be the golden; make it deterministic",
             ));
         }
     }
     waiting.restore(&mut draft);
     if draft.changed().next().is_none() {
-        writeln!(out, "every golden is what the subject answers; nothing to bless")?;
+        writeln!(out, "every golden matches the subject; nothing to bless")?;
         return Ok(Exit::Holds);
     }
     for (path, old, new) in draft.changed() {
         let names = (format!("a/{path}"), format!("b/{path}"));
         let diff = TextDiff::from_lines(old.unwrap_or_default(), new);
-        // A mark of direction could make one line look like another.
+        // A bidirectional control character could make one line look like another.
         let diff = diff.unified_diff().header(&names.0, &names.1).to_string();
         for line in diff.lines() {
             writeln!(out, "{}", visible(line))?;
@@ -94,13 +95,13 @@ pub(crate) fn bless(args: &BlessArgs, out: &mut dyn Write) -> Result<Exit, Faile
     Ok(Exit::Holds)
 }
 
-/// Cases whose values come from a contract's text or from an oracle, and that nobody names letter by letter.
+/// Cases whose values come from a contract's text or from an oracle, unless `--case` names them exactly.
 fn guarded(suite: &Suite, asked: &[String]) -> BTreeSet<String> {
     let is_guarded = |case: &&Case| case.origin != Origin::Reference && !is_named(case, asked);
     suite.cases.iter().filter(is_guarded).map(|case| case.name.clone()).collect()
 }
 
-/// Whether a case is named letter by letter.
+/// Whether `--case` gives the exact name of the case.
 fn is_named(case: &Case, asked: &[String]) -> bool {
     asked.iter().any(|asked| *asked == case.name || asked == case.id())
 }
@@ -109,10 +110,10 @@ fn refused(message: &str) -> Failed {
     Failed::Usage(format!("not blessed: {}", visible_line(message)))
 }
 
-/// Each round settles how a step of every case ends, or, where that is settled, the lists beside it.
+/// Each round settles the outcome of one step per case, or, once that is settled, its `asks` and `streams`.
 const ROUNDS_OF_A_STEP: usize = 2;
 
-/// So many characters of a value are shown.
+/// Longer values are cut when they are shown.
 const MOST_SHOWN: usize = 200;
 
 struct Job<'a> {
@@ -120,12 +121,13 @@ struct Job<'a> {
     command: &'a SubjectCommand,
     cancel: &'a Cancel,
     waiting: &'a span::Waiting,
-    /// Of these, only what waits may be written.
+    /// In these cases, only `$bless` placeholders may be replaced.
     guarded: &'a BTreeSet<String>,
 }
 
 impl Job<'_> {
-    /// Runs the cases and takes over the first difference of each. If there was one, tells how many steps the longest case has.
+    /// Runs the cases and adopts the first difference of each. Returns the step count of the longest case, or none if
+    /// nothing differed.
     fn round(
         &self,
         draft: &mut Draft,
@@ -141,7 +143,7 @@ impl Job<'_> {
             .collect();
         if cases.is_empty() {
             return Err(refused(
-                "no fixture case is left: those of origin `contract` or `oracle` are blessed only where `--case` names them exactly, and features are written by hand",
+                "no fixture case to bless: cases of origin `contract` or `oracle` need their exact name in `--case`, and features are edited by hand",
             ));
         }
         let options = RunOptions { record: true, kill_orphans: true, ..RunOptions::default() };
@@ -151,7 +153,7 @@ impl Job<'_> {
         }
         if let Some(fault) = outcome.faults.first() {
             return Err(refused(&format!(
-                "the subject has a fault: {fault}; a golden is never made of one"
+                "the subject has a fault: {fault}; fix it first"
             )));
         }
         let mut changes = Vec::new();
@@ -168,17 +170,18 @@ impl Job<'_> {
         Ok(longest)
     }
 
-    /// Whether something of a case may be written: of a contract's truth only what waits, unless somebody names the case.
+    /// Whether bless may write to a case. In cases of a contract or an oracle it fills only placeholders, unless
+    /// `--case` names them.
     fn may_be_blessed(&self, case: &Case) -> bool {
         !self.guarded.contains(&case.name) || self.waiting.has(&case.name)
     }
 
-    /// It waits for a golden, or is named letter by letter.
+    /// The case has a placeholder, or `--case` names it exactly.
     fn is_asked_for(&self, case: &Case) -> bool {
         self.waiting.has(&case.name) || is_named(case, &self.args.case)
     }
 
-    /// A contract's or an oracle's own values stay as they are.
+    /// Refuses to overwrite values that come from a contract's text or an oracle.
     fn check_guarded(
         &self,
         case: &Case,
@@ -196,14 +199,14 @@ impl Job<'_> {
         };
         let (old, new) = (short(old), short(new));
         Err(refused(&format!(
-            "step {} of `{}` says {old}, which comes from the contract's text or an oracle, and the subject would have {new} there; only what waits as `$bless` is filled in, unless `--case {}` names the case",
+            "step {} of `{}` says {old}, which comes from the contract's text or an oracle, but the subject answers {new}; to replace it anyway, pass `--case {}`",
             index + 1,
             case.name,
             case.name,
         )))
     }
 
-    /// What must change in the case's file for its first difference to be none.
+    /// The edit that removes the first difference of a case.
     fn change(
         &self,
         case: &Case,
@@ -211,7 +214,7 @@ impl Job<'_> {
         draft: &Draft,
     ) -> Result<Option<span::Change>, Failed> {
         let no_golden = |message: &str| {
-            refused(&format!("`{}`: {message}; a golden is never made of a fault", case.name))
+            refused(&format!("`{}`: {message}; fix it first", case.name))
         };
         let failure = match &result.verdict {
             Verdict::Passed => return Ok(None),
@@ -224,7 +227,7 @@ impl Job<'_> {
         if failure.reason != "difference" {
             return Err(no_golden(&failure.message));
         }
-        // The first difference ends a case, so it is in the last step that was seen.
+        // A case stops at its first difference, so the difference is in the last step that ran.
         let seen = result.transcript.as_ref().map(|transcript| transcript.steps.as_slice());
         let Some(seen) = seen.filter(|seen| !seen.is_empty()) else {
             return Err(no_golden(&failure.message));
@@ -244,9 +247,9 @@ impl Job<'_> {
 
 fn agreed(cases: usize) -> Result<bool, Failed> {
     if !io::stdin().is_terminal() {
-        return Err(refused("nobody can be asked here; look at the difference, then say `--yes`"));
+        return Err(refused("stdin is not a terminal, so nobody can confirm; review the diff, then pass `--yes`"));
     }
-    write!(anstream::stderr(), "write what {cases} case(s) expect from now on? [y/N] ")?;
+    write!(anstream::stderr(), "write the new expectations of {cases} case(s)? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

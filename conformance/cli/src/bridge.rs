@@ -1,7 +1,8 @@
-//! `proofmark bridge`: an adapter for a server that has none. It claims the contracts of one wire, and answers `open` with the
-//! server: an MCP server by its command, which the harness starts; an HTTP server by its address, once it serves.
+//! `proofmark bridge`: an adapter for a server that has none. It claims the contracts of one wire and answers `open`
+//! with the server: the command of an MCP server, which the harness starts, or the address of an HTTP server, once
+//! that is ready.
 //!
-//! It plays no part in what is judged: the harness speaks to the server itself.
+//! It does not take part in judging: the harness talks to the server itself.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -20,38 +21,38 @@ use crate::exit::{Exit, Failed};
 use crate::manifest::OnWire;
 use crate::program::this_program;
 
-/// What nobody says of a server.
-const NOT_TOLD: &str = "not told";
+/// Name, version or language of a server, if the manifest does not give it.
+const UNKNOWN: &str = "unknown";
 
-/// Be the adapter of a server that has none.
+/// Run the adapter of a server that has none.
 #[derive(Debug, clap::Args)]
 pub(crate) struct BridgeArgs {
     #[arg(long, value_enum)]
     wire: OnWire,
-    /// A contract that is claimed.
+    /// A contract that the server claims.
     #[arg(long)]
     claim: Vec<String>,
-    /// A hook that the server has.
+    /// A hook that the server offers.
     #[arg(long)]
     hook: Vec<String>,
-    /// What the server is called in reports.
+    /// The server's name in reports.
     #[arg(long)]
     name: String,
-    #[arg(long, default_value = NOT_TOLD)]
+    #[arg(long, default_value = UNKNOWN)]
     version: String,
-    #[arg(long, default_value = NOT_TOLD)]
+    #[arg(long, default_value = UNKNOWN)]
     language: String,
-    /// A path that is answered with 2xx once the server serves.
+    /// A path that answers 2xx once the server is ready.
     #[arg(long, default_value = "/")]
     ready: String,
-    /// How long that may take, in milliseconds.
+    /// How long the server may take to get ready, in milliseconds.
     #[arg(long, default_value_t = 10_000)]
     start_timeout: u64,
     #[arg(last = true, required = true)]
     command: Vec<String>,
 }
 
-/// A server without an adapter: what else is to be said of it.
+/// What a manifest says about a server without an adapter.
 #[derive(Debug, Clone)]
 pub(crate) struct Bridged {
     pub(crate) wire: OnWire,
@@ -64,7 +65,7 @@ pub(crate) struct Bridged {
     pub(crate) start_timeout: Option<u64>,
 }
 
-/// The command of the adapter that stands before a server.
+/// The command of the bridge for a server.
 pub(crate) fn bridged(server: SubjectCommand, bridged: &Bridged) -> Result<SubjectCommand, Failed> {
     let mut args: Vec<OsString> =
         vec!["bridge".into(), "--name".into(), bridged.name.clone().into()];
@@ -96,14 +97,14 @@ pub(crate) fn bridge(args: BridgeArgs) -> ExitCode {
     match served {
         Ok(()) => Exit::Holds.into(),
         Err(fault) => {
-            // With stderr gone too, the exit code still tells.
+            // If stderr is closed too, the exit code still reports the failure.
             let _deaf = writeln!(std::io::stderr(), "proofmark bridge: {fault}");
             Exit::Undetermined.into()
         }
     }
 }
 
-/// A session's server, if it has one of its own. It ends with the session.
+/// The server of a session, if it has one. It stops with the session.
 struct Seat {
     open: Open,
     server: Mutex<Option<Child>>,
@@ -113,7 +114,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let server = self.server.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(server) = server {
-            // It may have ended by itself; what it leaves is found by the harness, for it is of this process's group.
+            // It may have exited by itself. Its children are in this process's group, so the harness finds them.
             let _ended = server.start_kill();
         }
     }
@@ -140,13 +141,13 @@ fn adapter(args: BridgeArgs) -> Adapter<Seat> {
     })
 }
 
-/// So many times another port is tried: somebody may take one between its choice and its use.
+/// Another program can take a port between its choice and its use; retry with this many ports.
 const PORTS: usize = 3;
 
 async fn start(args: &BridgeArgs, seat: &Seat) -> Result<Value, String> {
     let mut message = String::new();
     for _ in 0..PORTS {
-        let port = free_port().map_err(|fault| format!("there is no free port: {fault}"))?;
+        let port = free_port().map_err(|fault| format!("cannot find a free port: {fault}"))?;
         let mut server = start_at(args, seat, port)?;
         match ready(args, port, &mut server).await {
             Ok(()) => {
@@ -173,7 +174,7 @@ fn start_at(args: &BridgeArgs, seat: &Seat, port: u16) -> Result<Child, String> 
     };
     let words: Vec<String> = args.command.iter().map(fill).collect();
     let (program, rest) = words.split_first().ok_or("there is no command")?;
-    // What it prints is for people: stdout is the adapter's.
+    // stdout belongs to the adapter, so the server's output goes to stderr.
     let stdout = rustix::io::dup(std::io::stderr()).map_err(|fault| fault.to_string())?;
     Command::new(program)
         .args(rest)
@@ -189,7 +190,7 @@ enum NotReady {
     Silent(String),
 }
 
-/// Asks until the server answers.
+/// Polls until the server answers.
 async fn ready(args: &BridgeArgs, port: u16, server: &mut Child) -> Result<(), NotReady> {
     let patience = Duration::from_millis(args.start_timeout);
     let deadline = Instant::now() + patience;
@@ -208,15 +209,15 @@ async fn ready(args: &BridgeArgs, port: u16, server: &mut Child) -> Result<(), N
             Err(_) => {}
         }
         if let Ok(Some(status)) = server.try_wait() {
-            return Err(NotReady::Ended(format!("the server ended ({status}) before it served")));
+            return Err(NotReady::Ended(format!("the server exited ({status}) before it was ready")));
         }
         if Instant::now() >= deadline {
             return Err(NotReady::Silent(format!(
-                "`{}` is not answered with 2xx within {} ms: {last}; name a path that is with `ready`",
+                "`{}` did not answer 2xx within {} ms: {last}; set `ready` to a path that does",
                 args.ready, args.start_timeout
             )));
         }
-        // Between two questions; who is ready is not kept waiting for long.
+        // Short, so that a server that is ready does not wait long.
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(100));
     }

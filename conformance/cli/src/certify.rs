@@ -29,7 +29,7 @@ pub(crate) struct CertifyArgs {
     issue: Issue,
 }
 
-/// Writes the verdicts to `out`. Holds when something is claimed and all that is claimed is certified.
+/// Writes the verdicts to `out`. Passes if the subject claims something and every claimed contract is certified.
 pub(crate) fn certify(args: &CertifyArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let decided = |suite: &Suite, outcome: &RunOutcome, contracts: &[ContractResult<'_>]| {
         holds(suite, outcome, contracts, &args.contract)

@@ -35,7 +35,7 @@ pub(crate) struct SubjectChoice {
     command: Vec<OsString>,
 }
 
-/// As a command line names it.
+/// The word for the reference on the command line.
 const REFERENCE: &str = "reference";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,14 +43,14 @@ enum BuiltIn {
     Reference,
 }
 
-/// A subject, and what its owner says about it.
+/// A subject, and what its owner declares about it.
 #[derive(Debug, Default)]
 pub(crate) struct Subject {
-    /// One command for all contracts, or for those that have none of their own.
+    /// The command for all contracts that have none of their own.
     pub(crate) command: Option<SubjectCommand>,
     /// Commands of single contracts.
     pub(crate) of_contract: BTreeMap<String, SubjectCommand>,
-    /// The words that name it on a command line; none if a manifest does by being there.
+    /// The command-line arguments that name the subject. Empty if a `proofmark.toml` in this folder does.
     pub(crate) words: String,
     pub(crate) claims: Vec<String>,
     pub(crate) hooks: Vec<String>,
@@ -58,25 +58,25 @@ pub(crate) struct Subject {
     pub(crate) start_timeout: Option<u64>,
     pub(crate) known_failures: Option<PathBuf>,
     pub(crate) suite: Option<PathBuf>,
-    /// The file that says all this, if one does.
+    /// The manifest, if there is one.
     pub(crate) manifest: Option<PathBuf>,
-    /// The command is a server without an adapter.
+    /// The command starts a server without an adapter.
     server: Option<Bridged>,
 }
 
 impl SubjectChoice {
-    /// Whether anything was said, on the command line or in a manifest that is here.
+    /// Whether the command line or a manifest in this folder names a subject.
     pub(crate) fn is_given(&self) -> bool {
         self.is_named() || self.manifest_path().is_some()
     }
 
-    /// Whether the command line names a subject. Commands that are not about the subject that is here
-    /// go by this alone.
+    /// Whether the command line names a subject. Commands that are not about the subject in this folder check only
+    /// this.
     pub(crate) fn is_named(&self) -> bool {
         self.built_in.is_some() || !self.command.is_empty() || self.manifest.is_some()
     }
 
-    /// Whether the command line leaves the reference to be driven.
+    /// Whether the command line selects the reference.
     pub(crate) fn is_reference(&self) -> bool {
         self.command.is_empty() && self.manifest.is_none()
     }
@@ -87,8 +87,8 @@ impl SubjectChoice {
         self.manifest.as_deref().or_else(|| (unnamed && is_there(here)).then_some(here))
     }
 
-    /// The one command that starts the named subject, or else the reference, where only one can be used. A server
-    /// without an adapter gets one that claims what the suite judges on its wire.
+    /// The command that starts the named subject, or the reference, for commands that need exactly one. A server
+    /// without an adapter gets a bridge that claims what the suite judges on its wire.
     pub(crate) fn command(
         &self,
         suite: &Suite,
@@ -98,11 +98,11 @@ impl SubjectChoice {
         let subject = subject.on_wire(suite, wanted)?;
         match (subject.command, subject.of_contract.is_empty()) {
             (Some(command), true) => Ok(command),
-            _ => Err(Failed::Usage("this needs one command for all contracts, and the manifest has several; give it after `--`".to_owned())),
+            _ => Err(Failed::Usage("this command needs one subject command for all contracts, but the manifest has several; give one after `--`".to_owned())),
         }
     }
 
-    /// The reference is this same program, driven as a process like any other.
+    /// The reference is this same program, started as a process like any other subject.
     pub(crate) fn resolve(&self) -> Result<Subject, Failed> {
         let named = usize::from(self.built_in.is_some())
             + usize::from(!self.command.is_empty())
@@ -118,7 +118,7 @@ impl SubjectChoice {
                 && !self.command.iter().any(|word| word.to_string_lossy().contains("{port}"))
             {
                 return Err(Failed::Usage(
-                    "the command has no `{port}`, so the server would not know where to serve"
+                    "the command has no `{port}`, so the server cannot know its port; add it"
                         .to_owned(),
                 ));
             }
@@ -179,8 +179,8 @@ impl Subject {
         self.words == REFERENCE
     }
 
-    /// Puts an adapter before a server that has none. It claims the contract of its wire, which `wanted` chooses where
-    /// there are several.
+    /// Puts a bridge in front of a server that has no adapter. The bridge claims the contract of that wire; `wanted`
+    /// selects it if there are several.
     pub(crate) fn on_wire(mut self, suite: &Suite, wanted: &[String]) -> Result<Self, Failed> {
         let Some(mut server) = self.server.take() else { return Ok(self) };
         let wire = server.wire.wire();
@@ -193,13 +193,13 @@ impl Subject {
             ([only], true) => vec![only.id.clone()],
             ([], true) => {
                 return Err(Failed::Usage(format!(
-                    "no contract of this suite is spoken on the wire `{wire}`; leave --wire out, or choose another suite"
+                    "no contract of this suite uses the wire `{wire}`; omit --wire, or choose another suite"
                 )));
             }
             (several, true) => {
                 let ids: Vec<&str> = several.iter().map(|contract| contract.id.as_str()).collect();
                 return Err(Failed::Usage(format!(
-                    "say with --contract which contract the server is for; on the wire `{wire}` there are {}",
+                    "name the server's contract with --contract; the wire `{wire}` has {}",
                     ids.join(", ")
                 )));
             }
@@ -209,7 +209,7 @@ impl Subject {
     }
 }
 
-/// What the manifest says that is named, or that is here; nothing where there is none.
+/// Reads the named manifest, or the one in this folder; empty if there is none.
 pub(crate) fn manifest_of(named: Option<&Path>) -> Result<Subject, Failed> {
     let here = Path::new(manifest::NAME);
     match named.or_else(|| is_there(here).then_some(here)) {
@@ -228,12 +228,12 @@ fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
         None => beside.to_owned(),
     };
     if !directory.is_dir() {
-        let message = format!("`subject.directory` is no folder: `{}`", directory.display());
+        let message = format!("`subject.directory` is not a folder: `{}`", directory.display());
         return Err(manifest::ManifestError::Malformed { path: path.to_owned(), message }.into());
     }
     let command = |words: &Vec<String>| -> Option<SubjectCommand> {
         let (program, args) = words.split_first()?;
-        // The system looks for it before it goes to the folder.
+        // The system resolves the program before it changes to the folder.
         let program = match program.contains('/') {
             true => std::path::absolute(directory.join(program)).ok()?.into_os_string(),
             false => program.into(),
@@ -281,7 +281,7 @@ fn of_manifest(path: &Path, named: bool) -> Result<Subject, Failed> {
     })
 }
 
-/// A link that leads nowhere is there, too: whoever made it wants it read.
+/// A dangling link counts as present: its owner wants the file to be read.
 fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

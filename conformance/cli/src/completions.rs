@@ -15,7 +15,7 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
-    // The generator takes a failing writer for a bug; a reader may go away at any time.
+    // The generator panics if a write fails, and a reader can close the pipe at any time.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::Arguments::command(), "proofmark", &mut script);
     out.write_all(&script)?;

@@ -1,4 +1,4 @@
-//! `proofmark doctor`: is the adapter sound, before the implementation is blamed?
+//! `proofmark doctor`: checks that the adapter is sound before anyone blames the implementation.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(crate) struct DoctorArgs {
     suite: SuiteChoice,
 }
 
-/// Holds when nothing must change.
+/// Passes if the adapter needs no change.
 pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     if !args.subject.is_given() {
         return Err(Failed::Usage(NO_SUBJECT.to_owned()));
@@ -60,12 +60,12 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut examined = Vec::new();
     let mut written = Ok(());
     let ended = exam.all(&commands, &mut examined, &mut |news| {
-        // Whoever closes stdout is told no more, but the exit code stands.
+        // A closed stdout ends the report, but not the exit code.
         if !args.json && written.is_ok() {
             written = write_human(out, news).and_then(|()| out.flush());
         }
     });
-    // However it ended, nothing is left running.
+    // Nothing is left running, however it ended.
     exam.orphans.kill();
     let found: Vec<&Finding> = examined.iter().flat_map(|one| &one.findings).collect();
     let sound = !found.iter().any(|finding| finding.state == State::Unsound);
@@ -75,21 +75,21 @@ pub(crate) fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Exit, Fai
     }
     match ended {
         Err(Failed::Interrupted) if nothing => {
-            Err(Failed::Usage("interrupted before anything had been found out".to_owned()))
+            Err(Failed::Usage("interrupted before the first finding".to_owned()))
         }
         Err(fault) => Err(fault),
         Ok(()) => standing(if sound { Exit::Holds } else { Exit::DoesNotHold }, written),
     }
 }
 
-/// What was found of one command.
+/// The findings for one command.
 #[derive(Debug, Serialize)]
 struct Examined<'a> {
     subject: &'a str,
     findings: Vec<Finding>,
 }
 
-/// What is told as it comes.
+/// Progress, reported while the checks run.
 enum News<'a> {
     Begins(&'a str),
     Found(&'a Finding),
@@ -104,8 +104,8 @@ struct Exam<'a> {
 }
 
 impl<'a> Exam<'a> {
-    /// Examines one command after the other. What was found is in `examined`, also when a later one
-    /// cannot be started or the user interrupts.
+    /// Examines one command after the other. `examined` keeps the findings even if a later command does not start or
+    /// the user interrupts.
     fn all(
         &self,
         commands: &[&'a SubjectCommand],
@@ -114,7 +114,7 @@ impl<'a> Exam<'a> {
     ) -> Result<(), Failed> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         tokio::task::LocalSet::new().block_on(&runtime, async {
-            // Before anything is started: a signal from now on ends it in good order.
+            // Before anything starts, so that a signal stops it cleanly.
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
             let probes = &proofmark_catalog::probes();
@@ -133,7 +133,7 @@ impl<'a> Exam<'a> {
                     ended = examine(command, *patience, suite, &promised, probes, orphans, &mut found) => {
                         ended.map_err(|fault| RunError::from(fault).into())
                     }
-                    // An examination that is dropped kills its process and the process's group.
+                    // Dropping an examination kills its process group.
                     _ = interrupt.recv() => Err(Failed::Interrupted),
                     _ = terminate.recv() => Err(Failed::Interrupted),
                 };
@@ -150,7 +150,7 @@ impl<'a> Exam<'a> {
     }
 }
 
-/// What the manifest says of this command: of a contract or a hook, the command that drives it.
+/// What the manifest promises of this command: the contracts and hooks that it drives.
 fn promised(subject: &Subject, command: &SubjectCommand, suite: &Suite) -> Promised {
     let drives = |id: &str| {
         let driver = subject.of_contract.get(id).or(subject.command.as_ref());
@@ -168,7 +168,7 @@ fn promised(subject: &Subject, command: &SubjectCommand, suite: &Suite) -> Promi
     }
 }
 
-/// One object for one command; a list where there may be several.
+/// One object for one command, a list for several.
 fn write_json(out: &mut dyn Write, examined: &[Examined<'_>], commands: usize) -> io::Result<()> {
     match examined {
         [] if commands == 1 => return Ok(()),
@@ -188,12 +188,12 @@ fn write_human(out: &mut dyn Write, news: News<'_>) -> io::Result<()> {
 
 fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     let Finding { check, state, message, change, stderr, .. } = finding;
-    // As wide as the widest, whatever the colour.
+    // Padded by visible width, without colour codes.
     let mark = match state {
         State::Sound => styled(GOOD, "sound  "),
         State::Unsound => styled(BAD, "CHANGE "),
         State::NotYet => styled(QUIET, "not yet"),
-        // They are counted at the end.
+        // Counted at the end.
         State::Spoilt => return Ok(()),
     };
     writeln!(out, "  {mark}  {check:<15}  {}", visible_line(message))?;
@@ -211,11 +211,11 @@ fn write_end(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
     let spoilt: Vec<&str> = of(State::Spoilt).map(|finding| finding.check).collect();
     if !spoilt.is_empty() {
         let (mark, count) = (styled(QUIET, "not yet"), format!("{} more", spoilt.len()));
-        let message = format!("what is told above is in the way of: {}", spoilt.join(", "));
+        let message = format!("the findings above prevented these checks: {}", spoilt.join(", "));
         writeln!(out, "  {mark}  {count:<15}  {message}")?;
     }
     match of(State::Unsound).count() {
-        0 => writeln!(out, "\nthe adapter is sound: what fails now is the implementation's"),
+        0 => writeln!(out, "\nthe adapter is sound: remaining failures belong to the implementation"),
         some => writeln!(out, "\n{some} thing(s) to change in the adapter"),
     }
 }

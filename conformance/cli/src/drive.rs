@@ -24,8 +24,8 @@ use crate::outputs::{self, Kind, Prepared, with_reports};
 use crate::parts::{joined, parts, unkept};
 use crate::watch::{folders, watch};
 
-/// A run that nobody asked for of a subject that nobody named would pass for one of theirs.
-pub(crate) const NO_SUBJECT: &str = "say which subject: a command after `--`, such as `-- node my-adapter.mjs`; a `proofmark.toml` in this folder, or `--manifest FILE`; or `reference` for the built-in one";
+/// Running a default subject that nobody named could pass for a run of the user's own.
+pub(crate) const NO_SUBJECT: &str = "no subject given: pass a command after `--`, such as `-- node my-adapter.mjs`; a `proofmark.toml` in this folder, or `--manifest FILE`; or `reference` for the built-in one";
 
 /// How much of the contracts a report shows.
 #[derive(PartialEq)]
@@ -36,14 +36,14 @@ pub(crate) enum Shown {
     Contracts,
 }
 
-/// What is done with a run when it is over and told: writing it down.
+/// What to write once a run has ended and was reported.
 pub(crate) struct Keep<'a> {
     pub(crate) write: &'a dyn Fn(&Suite, &RunOutcome) -> Result<(), Failed>,
-    /// The files that are read and written for that.
+    /// The files that this reads and writes.
     pub(crate) files: Vec<Own>,
 }
 
-/// Runs the selected cases, reports, and lets `holds` decide. With `keep` the transcripts are kept for it.
+/// Runs the selected cases, reports, and lets `holds` decide. With `keep`, the transcripts are kept for it.
 pub(crate) fn drive(
     subject: &SubjectChoice,
     filters: &Filters,
@@ -138,21 +138,21 @@ pub(crate) fn drive(
     }
 }
 
-/// Writes every report. What it says to a program's caller is the exit code.
+/// Writes every report. The exit code carries the verdict.
 pub(crate) fn tell(
     report: &Report<'_>,
     format: RunFormat,
     outputs: &Prepared,
     out: &mut dyn Write,
 ) -> Result<Exit, Failed> {
-    // Files first: whoever closes stdout gets them all the same.
+    // Files first, so that a closed stdout does not lose them.
     let reported = outputs.write(report);
     let written = write_to_stdout(out, format, outputs.github(), report);
     let found = if report.holds { Exit::Holds } else { Exit::DoesNotHold };
     with_reports(standing(found, written), reported)
 }
 
-/// Where GitHub reads along, nothing that a subject said may be a command to it.
+/// On GitHub, text from a subject must never act as a workflow command.
 fn write_to_stdout(
     out: &mut dyn Write,
     format: RunFormat,
@@ -168,13 +168,13 @@ fn write_to_stdout(
         RunFormat::Human => write_human(to, report),
     }?;
     if github {
-        // Styles would hide where a line begins.
+        // Escape codes would hide where a line begins.
         let text = anstream::adapter::strip_bytes(&text).into_vec();
         let text = String::from_utf8_lossy(&text);
         let safe = match format {
-            // The same JSON: outside of a string there is no such thing.
+            // Still the same JSON: the sequence occurs only inside strings.
             RunFormat::Json => text.replace("##[", "##\\u005b"),
-            // The same XML, for the same reason.
+            // Still the same XML, for the same reason.
             RunFormat::Junit => text.replace("##[", "##&#91;").replace("::", "&#58;:"),
             RunFormat::Human | RunFormat::Tap => without_commands(&text),
         };
@@ -206,7 +206,7 @@ fn write_human(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C and SIGTERM end the run in good order: nothing is left behind.
+/// Ctrl-C and SIGTERM stop the run cleanly: no process is left behind.
 pub(crate) fn cancel_on_signal(cancel: Cancel) {
     let wait = async move {
         let interrupted = tokio::signal::ctrl_c();
@@ -224,7 +224,7 @@ pub(crate) fn cancel_on_signal(cancel: Cancel) {
         cancel.cancel();
     };
     std::thread::spawn(|| {
-        // Without it a signal ends the program at once, as it would any other.
+        // Without a handler, a signal ends the program at once.
         if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
             runtime.block_on(wait);
         }

@@ -15,15 +15,15 @@ use crate::exit::Failed;
 #[derive(Debug, Clone)]
 pub(crate) struct Draft {
     folder: PathBuf,
-    /// As they are on disk.
+    /// As on disk.
     before: BTreeMap<String, String>,
     after: BTreeMap<String, String>,
-    /// What is there and could not be read.
+    /// Files that exist but cannot be read.
     unread: Vec<Problem>,
 }
 
 impl Draft {
-    /// The suite of a folder; one that holds none yet is an empty suite.
+    /// Loads the suite of a folder. A folder without files is an empty suite.
     pub(crate) fn of(folder: &Path) -> Result<Self, Failed> {
         let files = match SuiteFiles::in_folder(folder) {
             Ok(files) => files,
@@ -66,11 +66,11 @@ impl Draft {
         self.after.insert(path.to_owned(), text);
     }
 
-    /// A file that must not be there yet.
+    /// Adds a file that must not exist yet.
     pub(crate) fn add(&mut self, path: &str, text: String) -> Result<(), Failed> {
         if self.after.contains_key(path) || self.folder.join(path).symlink_metadata().is_ok() {
             return Err(Failed::Usage(format!(
-                "`{}` is there already, and stays as it is; choose another name",
+                "`{}` already exists; choose another name",
                 self.folder.join(path).display()
             )));
         }
@@ -82,12 +82,12 @@ impl Draft {
         load(&self.after, &self.unread)
     }
 
-    /// Where a file of the suite is for the user.
+    /// The path of a suite file as the user sees it.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// What would change: path, text before (none if there was no such file), text after.
+    /// The changed files: path, text before (none for a new file), text after.
     pub(crate) fn changed(&self) -> impl Iterator<Item = (&str, Option<&str>, &str)> {
         self.after.iter().filter_map(|(path, after)| {
             let before = self.before.get(path).map(String::as_str);
@@ -95,12 +95,12 @@ impl Draft {
         })
     }
 
-    /// Whether the changes would leave a problem: one in a file that they touch, or one anywhere that was not there before. That
-    /// a requirement had no case is none of them: cases come one after the other.
+    /// Refuses changes that leave a problem in a changed file, or that add a problem elsewhere. A requirement without
+    /// a case does not count: authors add cases one by one.
     pub(crate) fn check(&self) -> Result<(), Failed> {
         let Err(problems) = self.load() else { return Ok(()) };
         let before = load(&self.before, &self.unread).err().unwrap_or_default();
-        // Lines move when something is written above them.
+        // Compared without line numbers: an insertion moves the lines below it.
         let was_there = |problem: &Problem| {
             before
                 .iter()
@@ -114,13 +114,13 @@ impl Draft {
         if found.is_empty() { Ok(()) } else { Err(Failed::BrokenSuite(found)) }
     }
 
-    /// Writes every change. All of them are prepared before the first is put in its place, so that no room or no right to write
-    /// leaves everything as it was. Where putting them in place fails halfway, the fault says what is written already.
+    /// Writes every change. It prepares all files before it replaces the first one, so that a full disk or a missing
+    /// permission changes nothing. If replacing fails halfway, the error lists the files already written.
     pub(crate) fn write(&self) -> Result<(), Failed> {
         let mut ready = Vec::new();
         for (path, before, after) in self.changed() {
             let path = self.folder.join(path);
-            // What a link leads to is changed, and the link stays.
+            // Follow a link to its target; the link stays.
             let path = fs::canonicalize(&path).unwrap_or(path);
             let prepared = prepare(&path, before, after);
             ready.push((prepared.map_err(not_written(&path))?, path, before.is_none()));
@@ -152,7 +152,7 @@ fn halfway(fault: io::Error, written: &[String]) -> io::Error {
     io::Error::new(fault.kind(), format!("{fault}; already written: {}", written.join(", ")))
 }
 
-/// What is put into a file whose lines all end in CR and LF ends so, too.
+/// A file whose lines all end in CR LF keeps that line ending.
 fn with_line_ends_of(before: &str, text: String) -> String {
     let ends = before.matches('\n').count();
     if ends == 0 || before.matches("\r\n").count() < ends {
@@ -161,19 +161,19 @@ fn with_line_ends_of(before: &str, text: String) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// The new text beside the file, so that a reader sees the old one or the new one and nothing between.
+/// Writes the new text beside the file, so that a reader sees either the old or the new text.
 fn prepare(path: &Path, before: Option<&str>, after: &str) -> io::Result<NamedTempFile> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
-    // As any new file of this user: the system takes away what the umask forbids.
+    // The mode of any new file of this user: the umask applies.
     #[cfg(unix)]
     builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
     let mut file = builder.tempfile_in(folder)?;
     file.write_all(after.as_bytes())?;
     if let Some(before) = before {
         if fs::read_to_string(path)? != before {
-            return Err(io::Error::other("it was changed meanwhile; try again"));
+            return Err(io::Error::other("another program changed it; try again"));
         }
         file.as_file().set_permissions(fs::metadata(path)?.permissions())?;
     }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_that_is_there_is_changed_and_not_new() {
+    fn an_existing_empty_file_counts_as_changed() {
         let (folder, mut draft) = suite("");
         draft.put(LEDGER, "x".to_owned());
         assert_eq!(draft.changed().collect::<Vec<_>>(), [(LEDGER, Some(""), "x")]);
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_before_a_fault_is_told() {
+    fn a_failed_write_lists_the_files_already_written() {
         let (folder, mut draft) = suite("");
         draft.put(LEDGER, "x".to_owned());
         draft.put("fixtures/b/requirements.toml", "x".to_owned());
-        // Somebody else was quicker, so that it is new no longer.
+        // Another writer was faster, so the file is no longer new.
         let other = folder.path().join("fixtures/b/requirements.toml");
         fs::create_dir_all(other.parent().unwrap()).unwrap();
         fs::write(&other, "theirs").unwrap();

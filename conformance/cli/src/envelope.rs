@@ -1,4 +1,4 @@
-//! `proofmark envelope`: which tools of any MCP server keep the response envelope.
+//! `proofmark envelope`: checks which tools of an MCP server keep the response envelope.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -32,7 +32,7 @@ pub(crate) struct EnvelopeArgs {
     command: Vec<OsString>,
 }
 
-/// Holds when every tool keeps it.
+/// Passes if every tool keeps it.
 pub(crate) fn envelope(args: &EnvelopeArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let Some((program, rest)) = args.command.split_first() else {
         return Err(Failed::Usage("give the server's command after `--`".to_owned()));

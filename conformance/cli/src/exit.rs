@@ -1,4 +1,4 @@
-//! Exit codes, and why a command could not do its work.
+//! Exit codes, and the errors that keep a command from a verdict.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use proofmark_suite::run::RunError;
 
 use crate::manifest::ManifestError;
 
-/// What a command found out.
+/// The verdict of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// 0: it holds.
@@ -36,7 +36,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why nothing could be determined.
+/// Why a command reached no verdict.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failed {
     #[error("the suite is broken:\n{}", lines(.0))]
@@ -59,23 +59,23 @@ pub(crate) enum Failed {
     NoReport { path: PathBuf, fault: io::Error },
     #[error("`{}` cannot be read: {fault}", path.display())]
     Unreadable { path: PathBuf, fault: io::Error },
-    #[error("`{}` is not of a run of this suite: {fault}", path.display())]
+    #[error("`{}` is not a record of this suite: {fault}", path.display())]
     BadRecord { path: PathBuf, fault: RecordError },
-    #[error("`{}` is no certificate: {fault}", path.display())]
+    #[error("`{}` is not a certificate: {fault}", path.display())]
     NoCertificate { path: PathBuf, fault: String },
-    #[error("`{}` is not the key that is needed: {fault}", path.display())]
+    #[error("`{}` is not a usable key: {fault}", path.display())]
     BadKey { path: PathBuf, fault: KeyError },
     #[error(transparent)]
     Merge(#[from] MergeError),
-    #[error("no certificate can be issued: {0}")]
+    #[error("cannot issue a certificate: {0}")]
     Statement(#[from] StatementError),
     #[error(
-        "judged again from its transcript, the run comes out otherwise; that is a fault of proofmark"
+        "judging the transcript again gives other verdicts; this is a bug in proofmark, please report it"
     )]
     Disagrees,
-    #[error("interrupted; what had been found out is above")]
+    #[error("interrupted; the results so far are above")]
     Interrupted,
-    #[error("the output cannot be written: {0}")]
+    #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
 }
 
@@ -83,7 +83,7 @@ fn lines(problems: &[Problem]) -> String {
     problems.iter().map(|problem| format!("  {problem}")).collect::<Vec<_>>().join("\n")
 }
 
-/// What was found out stands, whether or not anybody reads the report to its end.
+/// The verdict stands even if the report could not be written completely.
 pub(crate) fn standing(exit: Exit, written: io::Result<()>) -> Result<Exit, Failed> {
     match written {
         Err(fault) if fault.kind() != io::ErrorKind::BrokenPipe => Err(fault.into()),
@@ -91,7 +91,7 @@ pub(crate) fn standing(exit: Exit, written: io::Result<()>) -> Result<Exit, Fail
     }
 }
 
-/// A reader who has seen enough of a listing is no error.
+/// A reader who closes the pipe early, such as `head`, is no error.
 pub(crate) fn to_the_end(listed: Result<Exit, Failed>) -> Result<Exit, Failed> {
     match listed {
         Err(Failed::Output(fault)) => standing(Exit::Holds, Err(fault)),

@@ -1,4 +1,4 @@
-//! Keeping what laws found: the smallest failing inputs as fixture cases.
+//! Saves the smallest failing inputs of laws as fixture cases.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::exit::Failed;
 
-/// Adds each failing law's input to `fixtures/<contract>/found.json` of the folder, and says so on stderr.
+/// Adds the input of each failing law to `fixtures/<contract>/found.json` in the folder, and reports it on stderr.
 pub(crate) fn save(folder: &Path, outcome: &RunOutcome) -> Result<(), Failed> {
     let mut by_contract: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for result in &outcome.results {
@@ -24,7 +24,7 @@ pub(crate) fn save(folder: &Path, outcome: &RunOutcome) -> Result<(), Failed> {
         let names = add(&path, &contract, cases)
             .map_err(|fault| Failed::NotSaved { path: path.clone(), fault })?;
         for name in names {
-            // With stderr gone, the file still is there.
+            // If stderr is closed, the file still exists.
             let _deaf =
                 writeln!(anstream::stderr(), "saved {contract}/{name} to {}", path.display());
         }
@@ -32,10 +32,10 @@ pub(crate) fn save(folder: &Path, outcome: &RunOutcome) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Adds the cases that are not there yet; gives their ids.
+/// Adds the cases that are missing and returns their ids.
 fn add(path: &Path, contract: &str, cases: Vec<Value>) -> io::Result<Vec<String>> {
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        let message = "it is there already, and no regular file";
+        let message = "it exists and is not a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let mut file = match std::fs::read_to_string(path) {
@@ -46,7 +46,7 @@ fn add(path: &Path, contract: &str, cases: Vec<Value>) -> io::Result<Vec<String>
         Err(fault) => return Err(fault),
     };
     let Some(kept) = file.get_mut("cases").and_then(Value::as_array_mut) else {
-        let message = "it is there already, but has no list of `cases`";
+        let message = "it exists, but has no `cases` list";
         return Err(io::Error::new(io::ErrorKind::InvalidData, message));
     };
     let mut added = Vec::new();

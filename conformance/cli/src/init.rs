@@ -1,4 +1,4 @@
-//! `proofmark init`: an adapter that starts, says hello, and answers every operation with "not implemented".
+//! `proofmark init`: creates an adapter that starts, says hello, and answers every operation with "not implemented".
 
 use std::fs;
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     let name = name_of(&args.folder)?;
     if args.language == Language::Rust && name == vendored::RUST_KIT {
         return Err(Failed::Usage(format!(
-            "`{name}` is the name of the kit's own crate, which lies beside the adapter's; choose another folder"
+            "`{name}` is also the name of the kit's crate; choose another folder name"
         )));
     }
     let suite_line = match &args.suite.suite {
@@ -56,13 +56,13 @@ pub(crate) fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     let folder = quoted(&args.folder.to_string_lossy());
     writeln!(
         out,
-        "\ncd {folder}\nproofmark doctor     # the adapter is sound\nproofmark run        # what is missing; fill it in, and run again"
+        "\ncd {folder}\nproofmark doctor     # check the adapter\nproofmark run        # see what is missing, fill it in, run again"
     )?;
     Ok(Exit::Holds)
 }
 
-/// Those that were asked for; if none was, all that an adapter answers itself. A server needs no adapter, or one that its
-/// owner thinks about.
+/// The contracts that the user asked for, or else all that an adapter answers itself. A server on a wire needs no
+/// adapter, or one written by hand.
 fn contracts<'a>(suite: &'a Suite, asked: &[String]) -> Vec<&'a Contract> {
     let wanted = |contract: &&Contract| match asked.is_empty() {
         true => contract.wire.is_none(),
@@ -71,11 +71,11 @@ fn contracts<'a>(suite: &'a Suite, asked: &[String]) -> Vec<&'a Contract> {
     suite.contracts.iter().filter(wanted).collect()
 }
 
-/// The folder's own name, as far as every language takes it for a name.
+/// The folder's name, if it is a valid name in every language.
 fn name_of(folder: &Path) -> Result<String, Failed> {
     let unusable = || {
         Failed::Usage(format!(
-            "`{}` gives the adapter no name; choose a folder whose name begins with a letter",
+            "`{}` cannot name the adapter; choose a folder whose name begins with a letter",
             folder.display()
         ))
     };
@@ -87,7 +87,7 @@ fn name_of(folder: &Path) -> Result<String, Failed> {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { Ok(name) } else { Err(unusable()) }
 }
 
-/// How to get from one folder to another; the first need not be there yet.
+/// The relative path from one folder to another; the first need not exist.
 fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
     let lost = |path: &Path| {
         let path = path.to_owned();
@@ -103,12 +103,12 @@ fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
     Ok(way.join("/"))
 }
 
-/// Writes nothing where something is: what is there already is found out first.
+/// Creates the files. If one exists, it writes none.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
     let not_made = |path: &Path, fault: io::Error| match fault.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             Failed::Usage(format!(
-                "`{}` cannot be made: {fault}; choose a folder in which you may write",
+                "`{}` cannot be created: {fault}; choose a writable folder",
                 path.display()
             ))
         }
@@ -116,11 +116,11 @@ pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
     };
     if folder.symlink_metadata().is_ok() && !folder.is_dir() {
         let what = match folder.exists() {
-            true => "a file, and no folder",
-            false => "a link that leads nowhere",
+            true => "a file, not a folder",
+            false => "a dangling link",
         };
         return Err(Failed::Usage(format!(
-            "`{}` is {what}; choose a folder that is not there yet, or one that is",
+            "`{}` is {what}; choose a new or an existing folder",
             folder.display()
         )));
     }
@@ -128,7 +128,7 @@ pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
         let path = folder.join(path);
         if path.symlink_metadata().is_ok() {
             return Err(Failed::Usage(format!(
-                "`{}` is there already, and nothing is overwritten; choose another folder",
+                "`{}` already exists, and init never overwrites; choose another folder",
                 path.display()
             )));
         }
@@ -144,9 +144,9 @@ pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A function for an operation: another for each, and none that is a word of Python or of the template.
+/// A distinct Python function name for each operation, never a keyword or a name of the template.
 fn python_name(operation: &str) -> String {
-    // An operation has a dot in it and no underscore, and no word of Python has an underscore inside.
+    // Operations contain a dot and no underscore, and no Python keyword contains an underscore.
     let name = operation.replace('-', "__").replace('.', "_");
     match name.as_str() {
         "not_implemented" => format!("{name}_"),
@@ -158,7 +158,7 @@ fn python_name(operation: &str) -> String {
 struct Template<'a> {
     name: String,
     contracts: Vec<&'a Contract>,
-    /// The manifest's line about the suite, if it is not the built-in one.
+    /// The manifest's `suite` line, unless the suite is built in.
     suite_line: String,
 }
 
@@ -199,7 +199,7 @@ impl Template<'_> {
             .replace("{{operations}}", operations.trim_end_matches('\n'))
     }
 
-    /// A heading for each contract and each of its hooks, and a text for each operation below it.
+    /// A heading for each contract and each of its hooks, followed by a text for each operation.
     fn listed(&self, heading: impl Fn(&str) -> String, line: impl Fn(&str) -> String) -> String {
         let mut text = String::new();
         for contract in &self.contracts {
@@ -210,7 +210,7 @@ impl Template<'_> {
             };
             text.push_str(&heading(&match contract.wire {
                 Some(_) => format!(
-                    "{}: spoken on a wire of its own; name its server in the answer to `open` (`proofmark guide wires`)",
+                    "{}: has its own wire; name the server in the answer to `open` (`proofmark guide wires`)",
                     contract.id
                 ),
                 None => contract.id.clone(),
@@ -219,7 +219,7 @@ impl Template<'_> {
             for operation in contract.operations.iter().filter(own) {
                 text.push_str(&line(operation));
             }
-            // A hook without operations is only named, in `hello`.
+            // A hook without operations only appears in `hello`.
             for (hook, operations) in contract.hooks.iter().filter(|(_, own)| !own.is_empty()) {
                 text.push_str(&heading(&format!("{}, only with the hook `{hook}`", contract.id)));
                 operations.iter().for_each(|operation| text.push_str(&line(operation)));
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_in_python_are_distinct_and_legal() {
+    fn python_function_names_are_distinct_and_legal() {
         for (operation, name) in [
             ("wire.break", "wire_break"),
             ("a.b-c", "a_b__c"),

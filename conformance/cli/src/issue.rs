@@ -1,4 +1,4 @@
-//! Issuing a certificate: what `certify` and `merge` write when they are given a folder.
+//! Issues a certificate for `certify --out` and `merge --out`.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -30,12 +30,12 @@ pub(crate) struct Issue {
     /// Sign the certificate with this ed25519 key (PEM, PKCS#8).
     #[arg(long, value_name = "KEY", requires = "out")]
     sign: Option<PathBuf>,
-    /// Overwrite files in the folder that are no former certificate.
+    /// Overwrite files in the folder that are not from an earlier certificate.
     #[arg(long, requires = "out")]
     force: bool,
 }
 
-/// All that is needed to issue, read before a run begins: a wrong key should not cost a run.
+/// Everything needed to issue, read before the run starts, so that a wrong key does not waste a run.
 pub(crate) struct Ready {
     folder: PathBuf,
     key: Option<SecretKey>,
@@ -44,13 +44,13 @@ pub(crate) struct Ready {
 }
 
 impl Issue {
-    /// Whether this is the folder that the certificate goes to.
+    /// Whether the certificate is written to this folder.
     pub(crate) fn goes_to(&self, folder: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().ok();
         self.out.as_ref().is_some_and(|out| real(out).is_some() && real(out) == real(folder))
     }
 
-    /// The files that are read and written for the certificate.
+    /// The files that issuing reads and writes.
     pub(crate) fn own(&self) -> Vec<Own> {
         let named = [(CERTIFICATE, "the certificate"), (ENVELOPE, "the certificate")];
         let named = named.into_iter().chain([(TRANSCRIPT, "the transcript")]);
@@ -63,7 +63,7 @@ impl Issue {
         made.chain(key).chain(artifacts).collect()
     }
 
-    /// Reads the key and the artifacts, and makes sure of the folder. No file is written.
+    /// Reads the key and the artifacts, and checks the folder. Writes nothing.
     pub(crate) fn ready(&self, asked: &[String]) -> Result<Option<Ready>, Failed> {
         let Some(folder) = &self.out else { return Ok(None) };
         let key = match &self.sign {
@@ -78,11 +78,11 @@ impl Issue {
         for path in &self.artifact {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = name.ok_or_else(|| {
-                Failed::Usage(format!("`{}` names no file to certify", path.display()))
+                Failed::Usage(format!("`{}` has no file name to certify", path.display()))
             })?;
             if artifacts.iter().any(|other| other.name == name) {
                 return Err(Failed::Usage(format!(
-                    "two artifacts have the name `{name}`; a certificate names each file differently"
+                    "two artifacts have the name `{name}`; rename one of them"
                 )));
             }
             artifacts.push(Named { name, digest: Digest { sha256: keep::digest(path)? } });
@@ -92,7 +92,7 @@ impl Issue {
         asked.dedup();
         let terms = Terms { artifacts, asked };
         let ready = Ready { folder: folder.clone(), key, terms, force: self.force };
-        // A folder that cannot be written to should not cost a run.
+        // Fail before the run if the folder is not writable.
         let unsaved = |fault| Failed::NotSaved { path: folder.clone(), fault };
         ready.look()?;
         let there = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
@@ -105,7 +105,7 @@ impl Ready {
     fn look(&self) -> Result<(), Failed> {
         match fs::metadata(&self.folder) {
             Ok(about) if !about.is_dir() => {
-                let fault = io::Error::other("it is no folder");
+                let fault = io::Error::other("it is not a folder");
                 return Err(Failed::NotSaved { path: self.folder.clone(), fault });
             }
             Ok(_) => {}
@@ -119,20 +119,20 @@ impl Ready {
         keep::may_write(&at(ENVELOPE), Some(self.force), |bytes| Envelope::parse(bytes).is_ok())
     }
 
-    /// An interrupted run has no certificate, and the one that may be there is not of this run.
+    /// An interrupted run has no certificate, and an existing one belongs to an earlier run.
     pub(crate) fn tell_of_none(&self) {
         let former = self.folder.join(CERTIFICATE);
         let note =
-            if former.exists() { "; the one that is there is of an earlier run" } else { "" };
-        // With stderr gone, nothing was promised.
+            if former.exists() { "; the existing one is from an earlier run" } else { "" };
+        // If stderr is closed, there is nobody to warn.
         let _deaf = writeln!(
             anstream::stderr(),
-            "no certificate was written, since the run did not come to its end{note}"
+            "no certificate was written, because the run did not finish{note}"
         );
     }
 
-    /// Writes the transcript, the certificate and, with a key, the signed one. Says so on stderr. What
-    /// they say must be what the run came to.
+    /// Writes the transcript, the certificate and, with a key, the signed certificate, and reports that on stderr.
+    /// The certificate must state the same verdicts as the run.
     pub(crate) fn issue(
         &self,
         suite: &Suite,
@@ -156,7 +156,7 @@ impl Ready {
         keep::write(&self.folder.join(TRANSCRIPT), &transcript)?;
         match &self.key {
             Some(key) => keep::write(&envelope, &Envelope::sign(&bytes, key).to_bytes())?,
-            // A former signature says nothing of this run.
+            // An old signature does not belong to this run.
             None if envelope.exists() => {
                 fs::remove_file(&envelope).map_err(unsaved(&envelope))?;
             }
@@ -164,13 +164,13 @@ impl Ready {
         }
         keep::write(&certificate, &bytes)?;
         let what = if statement.is_certified() { "certificate" } else { "refusal (NOT certified)" };
-        // With stderr gone, the files still are there.
+        // If stderr is closed, the files still exist.
         let _deaf = writeln!(anstream::stderr(), "wrote the {what} to {}", certificate.display());
         Ok(())
     }
 }
 
-/// Whether a record gives the verdicts of the run on every case. A certificate that says more than the
+/// Whether judging the record again gives the run's verdict on every case. A certificate that claims more than the
 /// run must not exist, not even for a moment.
 fn comes_out_alike(suite: &Suite, outcome: &RunOutcome, record: &Record) -> Result<bool, Failed> {
     let again = record.rejudge(suite).map_err(StatementError::from)?;

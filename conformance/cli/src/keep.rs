@@ -8,19 +8,19 @@ use proofmark_judge::record::{MOST_BYTES, Record};
 
 use crate::exit::Failed;
 
-/// So many bytes of a certificate or a key are read.
+/// Limit for certificates and keys, in bytes.
 pub(crate) const MOST_TEXT: u64 = 16 * 1024 * 1024;
 
-/// A regular file. A folder, a pipe or a device is refused, not waited for.
+/// Opens a regular file. Rejects folders, pipes and devices, which could block.
 fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         File::open(path)
     } else {
-        Err(io::Error::other("it is no regular file"))
+        Err(io::Error::other("it is not a regular file"))
     }
 }
 
-/// The bytes of a file, at most so many.
+/// Reads a file of at most `most` bytes.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     let unreadable = |fault| Failed::Unreadable { path: path.to_owned(), fault };
     let mut bytes = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     Ok(bytes)
 }
 
-/// The record in a file.
+/// Reads a record from a file.
 pub(crate) fn read_record(path: &Path) -> Result<Record, Failed> {
     let bad = |fault| Failed::BadRecord { path: path.to_owned(), fault };
     Record::parse(&read(path, MOST_BYTES)?).map_err(bad)
@@ -45,7 +45,7 @@ pub(crate) fn digest(path: &Path) -> Result<String, Failed> {
         .map_err(|fault| Failed::Unreadable { path: path.to_owned(), fault })
 }
 
-/// A file that a run reads or writes itself, and what it is to the run.
+/// A file that the run itself reads or writes, and its role.
 #[derive(Debug)]
 pub(crate) struct Own {
     pub(crate) path: PathBuf,
@@ -58,19 +58,19 @@ impl Own {
     }
 }
 
-/// Where a path leads, through links; of what is not there yet, as far as there is anything.
+/// Resolves links in a path. The part that does not exist yet stays as it is.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = path.ancestors().find_map(|known| Some((known, known.canonicalize().ok()?)));
     match there.and_then(|(known, real)| Some(real.join(path.strip_prefix(known).ok()?))) {
-        // To join nothing would add a slash.
+        // Joining an empty path would add a slash.
         Some(real) => real.components().collect(),
         None => path,
     }
 }
 
-/// Whether a file may be written: nothing is there, or something that `is_ours`, or anything with `force`,
-/// where there is such an option.
+/// Allows writing if the file does not exist, if `is_ours` accepts its content, or with `force` (if the command has
+/// that option).
 pub(crate) fn may_write(
     path: &Path,
     force: Option<bool>,
@@ -82,7 +82,7 @@ pub(crate) fn may_write(
     match fs::symlink_metadata(path) {
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(fault) => Err(Failed::NotSaved { path: path.to_owned(), fault }),
-        Ok(about) if !about.is_file() => refused("it is there already, and no regular file"),
+        Ok(about) if !about.is_file() => refused("it exists and is not a regular file"),
         Ok(_)
             if force == Some(true) || read(path, MOST_BYTES).is_ok_and(|bytes| is_ours(&bytes)) =>
         {
@@ -91,25 +91,25 @@ pub(crate) fn may_write(
         Ok(_) => {
             let way = if force.is_some() { "say --force" } else { "remove it" };
             refused(&format!(
-                "it is there already, and no file of this kind that an earlier run made; choose another name, or {way}"
+                "it exists, and no earlier run made it; choose another name, or {way}"
             ))
         }
     }
 }
 
-/// Makes the folder that a file is to be in, before a run that would be lost without it.
+/// Creates the parent folder before the run, so that a missing folder does not waste one.
 pub(crate) fn make_folder_of(path: &Path) -> Result<(), Failed> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), fs::create_dir_all);
     made.map_err(|fault| Failed::NotSaved { path: path.to_owned(), fault })
 }
 
-/// Whether bytes are a record, of whatever suite and version: one that a later run may replace.
+/// Whether the bytes are a record of any suite and version, which a later run may replace.
 pub(crate) fn is_record(bytes: &[u8]) -> bool {
     bytes.starts_with(b"{\"format\":\"proofmark-transcript/")
 }
 
-/// Writes a file in one piece: a reader sees all of it or what was there before.
+/// Writes a file atomically: a reader sees the whole new file or the old one.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let written = || -> io::Result<()> {
         let folder = match path.parent() {
@@ -119,7 +119,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
-        // The temporary file's own name would tell nobody anything.
+        // Report the target; the name of the temporary file would not help.
         fs::metadata(folder)?;
         let mut file = builder.tempfile_in(folder).map_err(|fault| fault.kind())?;
         file.write_all(bytes)?;
@@ -130,7 +130,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     written().map_err(|fault| Failed::NotSaved { path: path.to_owned(), fault })
 }
 
-/// Writes the record of a run to a file that it may be written to.
+/// Writes the record of a run, once `may_write` allowed it.
 pub(crate) fn write_record(path: &Path, record: &Record) -> Result<(), Failed> {
     may_write(path, None, is_record)?;
     write(path, &record.to_bytes())

@@ -1,4 +1,4 @@
-//! `proofmark keygen`: a pair of keys to sign certificates with.
+//! `proofmark keygen`: creates a key pair to sign certificates.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -25,10 +25,10 @@ pub(crate) fn keygen(args: &KeygenArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let public = PathBuf::from(public);
     let bad = |fault| Failed::BadKey { path: args.out.clone(), fault };
     let key = SecretKey::generate().map_err(bad)?;
-    // First the public one: if it cannot be written, no secret is left lying about.
+    // The public key first: if writing it fails, no private key is left on disk.
     create(&public, 0o644, &key.public().to_pem().map_err(bad)?)?;
     if let Err(fault) = create(&args.out, 0o600, &key.to_pem().map_err(bad)?) {
-        // It was made just now, and belongs to no key.
+        // It was just created and belongs to no private key.
         let _stays = std::fs::remove_file(&public);
         return Err(fault);
     }
@@ -49,7 +49,7 @@ fn create(path: &Path, mode: u32, text: &str) -> Result<(), Failed> {
     written().map_err(|fault| {
         let fault = match fault.kind() {
             io::ErrorKind::AlreadyExists => io::Error::other(
-                "it is there already, and a key is never overwritten; choose another name",
+                "it exists, and keygen never overwrites a key; choose another name",
             ),
             _ => fault,
         };

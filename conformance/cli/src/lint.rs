@@ -1,4 +1,4 @@
-//! `proofmark lint`: is the suite itself in order?
+//! `proofmark lint`: checks the suite itself.
 
 use std::io::{self, Write};
 
@@ -51,7 +51,7 @@ pub(crate) fn lint(args: &LintArgs, out: &mut dyn Write) -> Result<Exit, Failed>
     standing(exit, written)
 }
 
-/// For editors. Lines and columns count from 1, columns in characters; `endColumn` is the first beyond.
+/// For editors. Lines and columns start at 1, columns count characters, and `endColumn` is exclusive.
 fn write_json(problems: &[Problem], out: &mut dyn Write) -> io::Result<()> {
     let listed: Vec<_> = problems
         .iter()
@@ -87,9 +87,9 @@ fn shown(problem: &Problem, text: &str) -> String {
     let Span { line, column, length } = problem.place();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let title = Level::ERROR.primary_title(what);
-    // A law stands in no file, and so on no line.
+    // A law has no file and no line.
     let group = match line.checked_sub(1).and_then(|index| text.lines().nth(index)) {
-        // One line alone, however long the file is.
+        // Pass only this line, so that the cost does not grow with the file.
         Some(source) => {
             let at = |letters: usize| {
                 source.char_indices().nth(letters).map_or(source.len(), |(at, _)| at)

@@ -89,7 +89,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Who wants colours in a CI's log says so.
+    // Colours in a CI log only if the user asks for them.
     if proofmark_report::progress::in_ci() && std::env::var_os("CLICOLOR_FORCE").is_none() {
         anstream::ColorChoice::Never.write_global();
     }
@@ -117,7 +117,7 @@ fn main() -> ExitCode {
         Command::Guide(args) => exit::to_the_end(guide::guide(&args, &mut out)),
         Command::Schema(args) => exit::to_the_end(schema::schema(&args, &mut out)),
         Command::Selftest(args) => selftest::selftest(&args, &mut out),
-        // It owns stdout from here on.
+        // From here on, the subject owns stdout.
         Command::Subject(args) => {
             drop(out);
             return subject::subject(&args);
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => exit.into(),
         Err(fault) => {
-            // With stderr gone too, the exit code still tells.
+            // If stderr is closed too, the exit code still reports the failure.
             let _deaf = writeln!(anstream::stderr(), "proofmark: {fault}");
             if outputs::on_github() {
                 let _deaf = github::annotate_fault(&mut std::io::stderr(), &fault.to_string());

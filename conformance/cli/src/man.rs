@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use crate::exit::{Exit, Failed};
 use crate::keep;
 
-/// What every page of ours has in it.
+/// Every page that we generate contains this.
 const TITLE: &[u8] = b".TH proofmark";
 
 /// Print the manual page, or write one page per command.

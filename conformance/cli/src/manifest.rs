@@ -1,4 +1,4 @@
-//! `proofmark.toml`, beside a subject: how it is started, what it claims, and how long it may take.
+//! `proofmark.toml`, beside a subject: how to start it, what it claims, and its timeouts.
 
 use clap::ValueEnum;
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The file that is read when no subject is named.
+/// The default manifest.
 pub(crate) const NAME: &str = "proofmark.toml";
 
-/// No manifest that a person wrote is larger.
+/// Far more than any manifest written by hand needs.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A subject and what is expected of it, so that `proofmark certify` needs no arguments.
@@ -90,7 +90,7 @@ pub(crate) enum Wire {
 }
 
 impl Wire {
-    /// The wire of a server that has no adapter.
+    /// The wire, if the command is a server without an adapter.
     pub(crate) fn of_server(self) -> Option<OnWire> {
         match self {
             Self::Adapter => None,
@@ -105,7 +105,7 @@ impl Wire {
 pub(crate) enum ManifestError {
     #[error("the manifest `{}` cannot be read: {fault}", path.display())]
     Unreadable { path: PathBuf, fault: std::io::Error },
-    #[error("the manifest `{}` is not as it should be: {message}\n`proofmark schema manifest` says what may stand in it", path.display())]
+    #[error("the manifest `{}` is invalid: {message}\n`proofmark schema manifest` prints its schema", path.display())]
     Malformed { path: PathBuf, message: String },
 }
 
@@ -126,7 +126,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// What the form of the file does not show.
+    /// Checks what the schema cannot express.
     fn check(&self) -> Result<(), String> {
         let mut commands = vec![("subject.command".to_owned(), &self.subject.command)];
         for (id, driven) in &self.contract {
@@ -135,7 +135,7 @@ impl Manifest {
         for (key, command) in &commands {
             if command.as_ref().is_some_and(|words| words.first().is_none_or(String::is_empty)) {
                 return Err(format!(
-                    "`{key}` is empty; it is the program and its arguments, such as [\"node\", \"adapter.mjs\"]"
+                    "`{key}` is empty; give the program and its arguments, such as [\"node\", \"adapter.mjs\"]"
                 ));
             }
         }
@@ -150,12 +150,12 @@ impl Manifest {
                 }
                 Some(OnWire::Http) if !words.iter().any(|word| word.contains("{port}")) => {
                     return Err(format!(
-                        "`{key}.command` has no `{{port}}`, so the server would not know where to serve"
+                        "`{key}.command` has no `{{port}}`, so the server cannot know its port; add it"
                     ));
                 }
                 None if driven.ready.is_some() || !driven.hooks.is_empty() => {
                     return Err(format!(
-                        "`{key}` has `ready` or `hooks`, which are a server's; give its `wire`, `mcp` or `http`"
+                        "`{key}` has `ready` or `hooks`, which need a server; set `wire` to `mcp` or `http`"
                     ));
                 }
                 _ => {}
@@ -163,20 +163,20 @@ impl Manifest {
         }
         if commands.iter().all(|(_, command)| command.is_none()) {
             return Err(
-                "nothing is started: give `subject.command`, or a `command` for each contract"
+                "there is no command: give `subject.command`, or a `command` for each contract"
                     .to_owned(),
             );
         }
         let odd = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
         if let Some(name) = self.subject.environment.keys().find(odd) {
             return Err(format!(
-                "`subject.environment` has the name {name:?}, which no variable can have"
+                "`subject.environment` has an invalid variable name: {name:?}"
             ));
         }
         let cut = |(_, value): &(&String, &String)| value.contains('\0');
         if let Some((name, _)) = self.subject.environment.iter().find(cut) {
             return Err(format!(
-                "`subject.environment` has a value for `{name}` with a NUL in it, which no variable can have"
+                "`subject.environment` has a NUL in the value of `{name}`; remove it"
             ));
         }
         for (key, limit) in [
@@ -191,7 +191,7 @@ impl Manifest {
     }
 }
 
-/// A wire that a server can be spoken to on without an adapter.
+/// A wire on which the harness can talk to a server without an adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnWire {
     /// An MCP server on its stdin and stdout.
@@ -213,9 +213,9 @@ impl OnWire {
 mod tests {
     use super::*;
 
-    /// What editors are given is what the program reads. `PROOFMARK_WRITE_SCHEMA=1` writes it anew.
+    /// The published schema must match the parser. `PROOFMARK_WRITE_SCHEMA=1` regenerates it.
     #[test]
-    fn the_published_schema_is_the_manifests() {
+    fn the_published_schema_matches_the_parser() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/manifest.schema.json");
         let schema = serde_json::to_value(schemars::schema_for!(Manifest)).unwrap();
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";

@@ -1,7 +1,7 @@
-//! Which cases of a subject failed when they last ran here: what `--last-failed` runs again. A case that a
-//! run leaves out is as it was, so that the failures of one contract outlive a run of another.
+//! Remembers which cases of a subject failed when they last ran here, for `--last-failed`. A run changes only the
+//! cases that it ran, so the failures of one contract survive a run of another.
 //!
-//! It is kept in the user's cache, by subject, suite and folder, and never in a CI: a gate has no memory.
+//! The file is in the user's cache, keyed by subject, suite and folder. In CI nothing is kept: a gate has no memory.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::choice::Subject;
 use crate::exit::Failed;
 
 pub(crate) struct Memory {
-    /// None where there is no cache, or where nothing may be kept.
+    /// None if there is no cache folder, or in CI.
     file: Option<PathBuf>,
 }
 
@@ -34,14 +34,14 @@ impl Memory {
         Self { file }
     }
 
-    /// Of these cases, those that failed; all of them when none did.
+    /// Those of the cases that failed last time, or all if none did.
     pub(crate) fn failed_of<'a>(&self, cases: Vec<&'a Case>) -> Result<Vec<&'a Case>, Failed> {
         let Some(file) = &self.file else {
-            return Err(Failed::Usage("--last-failed needs a memory, and there is none here: in a CI nothing is kept, elsewhere HOME or XDG_CACHE_HOME must be set".to_owned()));
+            return Err(Failed::Usage("--last-failed needs the results of an earlier run, which are not kept here: CI keeps none; elsewhere, set HOME or XDG_CACHE_HOME".to_owned()));
         };
         let text = std::fs::read_to_string(file).map_err(|_| {
             Failed::Usage(
-                "--last-failed: this subject has not run here before; run it once without"
+                "--last-failed: this subject has not run here before; run it once without --last-failed"
                     .to_owned(),
             )
         })?;
@@ -51,8 +51,8 @@ impl Memory {
         Ok(if again.is_empty() { cases } else { again })
     }
 
-    /// Notes what failed. What did not run this time is as it was. That it cannot be kept is told
-    /// when somebody asks for it.
+    /// Saves what failed; cases that did not run keep their state. A failure to save is reported by the next
+    /// `--last-failed`.
     pub(crate) fn keep(&self, outcome: &RunOutcome) {
         let Some(file) = &self.file else { return };
         let before = std::fs::read_to_string(file).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `proofmark merge`: the transcripts of disjoint parts as one run.
+//! `proofmark merge`: combines the transcripts of disjoint parts into one run.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(crate) fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Exit, Faile
     let started = Instant::now();
     if let Some(folder) = args.parts.iter().find(|path| args.issue.goes_to(path)) {
         return Err(Failed::Usage(format!(
-            "`{}` holds the parts; a transcript of the whole among them would be a part twice; choose another --out",
+            "`{}` contains the parts, and the merged transcript would count as another part; choose another --out",
             folder.display()
         )));
     }
@@ -124,7 +124,7 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Failed> {
     paths.sort();
     if paths.is_empty() {
         return Err(Failed::Usage(format!(
-            "`{}` holds no transcript (`*.jsonl`)",
+            "`{}` contains no transcript (`*.jsonl`)",
             folder.display()
         )));
     }

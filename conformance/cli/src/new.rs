@@ -1,4 +1,4 @@
-//! `proofmark new`: a requirement, a fixture or a feature to fill in. What it writes lints clean at once.
+//! `proofmark new`: adds a requirement, a fixture or a feature to fill in. The result passes lint at once.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ struct CaseArgs {
     suite: PathBuf,
 }
 
-/// What `new requirement` says of its requirement, until `new fixture` or `new feature` makes a case for it.
+/// The exclusion reason that `new requirement` writes. `new fixture` and `new feature` remove it.
 const NOT_YET: &str = "no case yet";
 
 /// Writes the names of the files that it wrote to `out`.
@@ -119,15 +119,15 @@ fn case(args: &CaseArgs, file: impl Fn(&NewCase<'_>) -> (String, String)) -> Res
     };
     if !kebab(&args.name) {
         return Err(Failed::Usage(format!(
-            "`{}` is no name for a file of cases; write lower-case words with dashes between them, such as `round-trip`",
+            "`{}` is not a valid name; use kebab-case, such as `round-trip`",
             args.name
         )));
     }
-    // What is longer no file system takes, with the ending.
+    // With the extension, a longer name does not fit some file systems.
     const LONGEST: usize = 100;
     if args.name.len() > LONGEST {
         return Err(Failed::Usage(format!(
-            "a name of {} characters is too long for a file; write at most {LONGEST}",
+            "the name has {} characters; use at most {LONGEST}",
             args.name.len()
         )));
     }
@@ -152,7 +152,7 @@ fn case(args: &CaseArgs, file: impl Fn(&NewCase<'_>) -> (String, String)) -> Res
     Ok(draft)
 }
 
-/// What is known of the case to be written; every word of it is checked, so none needs an escape.
+/// The parts of the new case. All are validated, so none needs escaping.
 struct NewCase<'a> {
     contract: &'a str,
     name: &'a str,
@@ -191,7 +191,7 @@ impl NewCase<'_> {
     }
 }
 
-/// A contract's ledger, perhaps a new one. What is not touched stays to the byte.
+/// A contract's ledger, possibly a new one. Untouched parts keep every byte.
 struct Ledger {
     contract: String,
     path: String,
@@ -202,14 +202,14 @@ impl Ledger {
     fn open(draft: &Draft, contract: &str) -> Result<Self, Failed> {
         if !is_contract_id(contract) {
             return Err(Failed::Usage(format!(
-                "`{contract}` is no id of a contract; {CONTRACT_IDS}"
+                "`{contract}` is not a contract id; {CONTRACT_IDS}"
             )));
         }
         let path = format!("fixtures/{contract}/requirements.toml");
         let text = draft.text(&path).map_or_else(|| skeleton(draft, contract), str::to_owned);
         let document = text.parse().map_err(|fault| {
             Failed::Usage(format!(
-                "the ledger `{path}` is no TOML: {fault}; `proofmark lint` tells more"
+                "the ledger `{path}` is not valid TOML: {fault}; run `proofmark lint` for details"
             ))
         })?;
         Ok(Self { contract: contract.to_owned(), path, document })
@@ -220,11 +220,11 @@ impl Ledger {
     }
 
     fn wrong(&self, message: &str) -> Failed {
-        Failed::Usage(format!("the ledger `{}` {message}; `proofmark lint` tells more", self.path))
+        Failed::Usage(format!("the ledger `{}` {message}; run `proofmark lint` for details", self.path))
     }
 
     fn requirements(&mut self) -> Result<&mut ArrayOfTables, Failed> {
-        let message = self.wrong("has a `requirement` that is no list of tables");
+        let message = self.wrong("has a `requirement` that is not a list of tables");
         self.document
             .entry("requirement")
             .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
@@ -237,7 +237,7 @@ impl Ledger {
         tables.into_iter().flatten().filter_map(|table| table.get("id")?.as_str())
     }
 
-    /// Ids are permanent, so a gap is not filled.
+    /// Ids are permanent, so a gap is never filled.
     fn next_id(&self) -> Result<String, Failed> {
         let prefix = self.document.get("prefix").and_then(Item::as_str);
         let prefix = prefix.ok_or_else(|| self.wrong("has no `prefix`"))?;
@@ -248,7 +248,7 @@ impl Ledger {
         }
     }
 
-    /// A section that is pinned, where some are, so that the ledger stays in order.
+    /// A pinned section if there is one, so that the ledger still passes lint.
     fn some_source(&self) -> String {
         let pins = self.document.get("sections").and_then(Item::as_table_like);
         let first = pins.and_then(|pins| pins.iter().next().map(|(name, _)| name.to_owned()));
@@ -264,12 +264,12 @@ impl Ledger {
         let hint = nearest(name, known).map(|name| format!(" (did you mean `{name}`?)"));
         let hint = hint.unwrap_or_default();
         Failed::Usage(format!(
-            "`{name}` is no {what} of {}{hint}; the ledger `{}` has them all",
+            "{} has no {what} `{name}`{hint}; the ledger `{}` lists them all",
             self.contract, self.path
         ))
     }
 
-    /// The requirement that a new case shows; that it has no case yet is no longer said.
+    /// The requirement that the new case shows. Removes its "no case yet" exclusion.
     fn shown(&mut self, asked: Option<&str>) -> Result<String, Failed> {
         if let Some(id) = asked.filter(|id| !self.ids().any(|known| known == *id)) {
             return Err(self.unknown("requirement", id, self.ids()));
@@ -286,7 +286,7 @@ impl Ledger {
         };
         let Some(table) = found.and_then(|at| tables.get_mut(at)) else {
             return Err(self.wrong(
-                "excludes every requirement; say with `--shows` which one a case shows after all",
+                "excludes every requirement; name one with `--shows`",
             ));
         };
         let id = table.get("id").and_then(Item::as_str).unwrap_or_default().to_owned();
@@ -296,7 +296,7 @@ impl Ledger {
             }
             Some(reason) => {
                 return Err(Failed::Usage(format!(
-                    "`{id}` is excluded ({reason}); drop that from `{}` before a case shows it",
+                    "`{id}` is excluded ({reason}); delete the exclusion from `{}` first",
                     self.path
                 )));
             }
@@ -318,7 +318,8 @@ impl Ledger {
     }
 }
 
-/// A prefix that no other ledger has: ids are unique in a suite. The last word of the contract, or else all of them, or else with a number.
+/// A prefix that no other ledger uses, because ids are unique in a suite: the last word of the contract, else all
+/// words, else with a number.
 fn free_prefix(draft: &Draft, contract: &str) -> String {
     let prefix = |path: &String| {
         let ledger: DocumentMut = draft.text(path)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What a user may say about a run: which cases, and how.
+//! Command-line options of a run: which cases, and how.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::exit::Failed;
 use crate::keep::Own;
 use crate::outputs::Outputs;
 
-/// How long a subject may take for an answer, unless the user says otherwise.
+/// Default timeout for one answer.
 const PATIENCE_MS: u64 = 10_000;
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Every case of these contracts, or of all when there are none.
+    /// Every case of these contracts, or all cases if the list is empty.
     pub(crate) fn of_contracts(contracts: &[String]) -> Self {
         Self {
             contract: contracts.to_vec(),
@@ -122,7 +122,7 @@ pub(crate) struct How {
 }
 
 impl How {
-    /// What the command line says counts, then what the manifest says.
+    /// The command line wins over the manifest.
     pub(crate) fn run_options(&self, subject: &Subject) -> RunOptions {
         let limit = |given: Option<u64>, said: Option<u64>| {
             Duration::from_millis(given.or(said).unwrap_or(PATIENCE_MS))
@@ -139,13 +139,13 @@ impl How {
                 ..Patience::default()
             },
             kill_orphans: true,
-            // Another subject may be in a container that shares the usual folder and no other.
+            // A subject in a container may share only the default folder.
             scratch: subject.is_built_in().then(memory).flatten(),
             ..usual
         }
     }
 
-    /// How a reader of this run's report runs one case of it again.
+    /// The command with which a reader of the report reruns one case.
     pub(crate) fn rerun(&self, subject: &Subject) -> Rerun {
         let mut options = Vec::new();
         if let Some(folder) = &self.suite.suite {
@@ -185,7 +185,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The list that is to be held against the run, if there is one.
+    /// Reads the list of known failures, if there is one.
     pub(crate) fn read(
         &self,
         subject: &Subject,
@@ -194,7 +194,7 @@ impl Known {
         let Some(path) = self.file(subject) else { return Ok(None) };
         let text = std::fs::read_to_string(path).map_err(|fault| {
             Failed::Usage(format!(
-                "the known failures in `{}` cannot be read: {fault}",
+                "cannot read the known failures in `{}`: {fault}",
                 path.display()
             ))
         })?;
@@ -208,7 +208,7 @@ impl Known {
         self.known_failures.as_ref().or(subject.known_failures.as_ref())
     }
 
-    /// The list's file, as one that belongs to the run.
+    /// The list's file, as one that the run itself reads.
     pub(crate) fn own(&self, subject: &Subject) -> Option<Own> {
         self.file(subject).map(|path| Own::new(path, "the list of known failures"))
     }
@@ -219,10 +219,10 @@ impl Known {
 }
 
 fn day(text: &str) -> Result<Date, String> {
-    text.parse().map_err(|_| "a day is written as 2027-01-31".to_owned())
+    text.parse().map_err(|_| "write a date like 2027-01-31".to_owned())
 }
 
-/// How laws are tried.
+/// How to test laws.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Laws {
     /// Seed for the inputs of laws. The same seed makes the same inputs.
@@ -249,14 +249,14 @@ pub(crate) struct SuiteChoice {
     pub(crate) suite: Option<PathBuf>,
 }
 
-/// How something is told that is no run.
+/// Output format of commands other than `run`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     Human,
     Json,
 }
 
-/// What stdout gets of a run.
+/// Format of a run's report on stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunFormat {
     Human,
@@ -299,12 +299,12 @@ impl SuiteChoice {
         Ok(Box::leak(Box::new(suite)))
     }
 
-    /// The suite that the command line names, or else the manifest, or else the one inside.
+    /// The suite from the command line, else from the manifest, else the built-in one.
     pub(crate) fn load_for(&self, subject: &Subject) -> Result<&'static Suite, Failed> {
         Self::load_from(self.suite.as_deref().or(subject.suite.as_deref()))
     }
 
-    /// Lives as long as the program: to take so many small values apart would be a tenth of a short run.
+    /// Leaked on purpose: dropping its many small values would take a tenth of a short run.
     fn load_from(folder: Option<&Path>) -> Result<&'static Suite, Failed> {
         Ok(Box::leak(Box::new(read(folder)?)))
     }

@@ -1,4 +1,4 @@
-//! Where reports go besides stdout: files in the formats that others read, and what GitHub shows.
+//! Reports besides stdout: files in several formats, and GitHub annotations and summaries.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     Markdown,
 }
 
-/// One file, as the user asked for it.
+/// One report file that the user asked for.
 #[derive(Debug, Clone)]
 struct Target {
     kind: Kind,
@@ -55,18 +55,18 @@ impl FromStr for Target {
             "html" => Kind::Html,
             "markdown" => Kind::Markdown,
             other => {
-                return Err(format!("`{other}` is no format of a report; there are {FORMATS}"));
+                return Err(format!("unknown report format `{other}`; use {FORMATS}"));
             }
         };
         match file {
-            "" => Err("no file is named after `=`".to_owned()),
-            "-" => Err("`--report` writes files; `--format` says what stdout gets".to_owned()),
+            "" => Err("no file name after `=`".to_owned()),
+            "-" => Err("`--report` writes files; use `--format` for stdout".to_owned()),
             file => Ok(Self { kind, file: file.into() }),
         }
     }
 }
 
-/// Files that can be written, and whether GitHub listens.
+/// Checked report files, and whether GitHub output is on.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     targets: Vec<Target>,
@@ -75,9 +75,8 @@ pub(crate) struct Prepared {
 }
 
 impl Outputs {
-    /// Checks every file before anything runs, so that no long run ends in a report that cannot be
-    /// written, or that takes the place of a file that belongs to the run. Nothing is there afterwards that was
-    /// not there before, but for folders.
+    /// Checks every file before the run, so that a long run does not end in a report that cannot be written or that
+    /// overwrites a file of the run. Creates nothing but folders.
     pub(crate) fn prepare(&self, own: &[Own]) -> Result<Prepared, Failed> {
         let mut targets: Vec<Target> = Vec::new();
         for Target { kind, file } in &self.report {
@@ -97,7 +96,7 @@ impl Outputs {
         if let Some(file) = &summary {
             place_of(file).map_err(|message| {
                 let hint =
-                    "; it is what `GITHUB_STEP_SUMMARY` names, and `--no-github` does without";
+                    "; `GITHUB_STEP_SUMMARY` names it; pass `--no-github` to skip it";
                 unwritable(file, message + hint)
             })?;
         }
@@ -105,44 +104,44 @@ impl Outputs {
     }
 }
 
-/// Whether GitHub's runner started this.
+/// Whether this runs in GitHub Actions.
 pub(crate) fn on_github() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 fn unwritable(file: &Path, message: String) -> Failed {
-    Failed::Usage(format!("a report cannot be written to `{}`: {message}", file.display()))
+    Failed::Usage(format!("cannot write a report to `{}`: {message}", file.display()))
 }
 
-/// The file itself, through symbolic links, if a report can take its place.
+/// The file behind symbolic links, if a report can replace it.
 fn place_of(file: &Path) -> Result<PathBuf, String> {
     let place = match fs::metadata(file) {
         Ok(about) if about.is_dir() => return Err("it is a folder; name a file in it".to_owned()),
         Ok(about) if !about.is_file() => {
-            return Err("it is there already, and no regular file".to_owned());
+            return Err("it exists and is not a regular file".to_owned());
         }
         Ok(_) => fs::canonicalize(file).map_err(|fault| fault.to_string())?,
         Err(_) => {
             if fs::symlink_metadata(file).is_ok() {
-                return Err("it is a symbolic link that leads nowhere".to_owned());
+                return Err("it is a dangling symbolic link".to_owned());
             }
-            let name = file.file_name().ok_or("it does not end in a file's name")?;
+            let name = file.file_name().ok_or("it does not end in a file name")?;
             if file.as_os_str().as_encoded_bytes().ends_with(b"/") {
-                return Err("it does not end in a file's name".to_owned());
+                return Err("it does not end in a file name".to_owned());
             }
             let folder = folder_of(file);
             if folder.exists() && !folder.is_dir() {
-                return Err(format!("`{}` is no folder", folder.display()));
+                return Err(format!("`{}` is not a folder", folder.display()));
             }
             let made = fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder));
             let folder = made.map_err(|fault| {
-                format!("its folder `{}` cannot be used: {fault}", folder.display())
+                format!("cannot use its folder `{}`: {fault}", folder.display())
             })?;
             folder.join(name)
         }
     };
-    // Only trying shows whether a file can be made there.
-    temporary(&place).map_err(|fault| format!("no file can be made in its folder: {fault}"))?;
+    // Only an attempt shows whether the folder is writable.
+    temporary(&place).map_err(|fault| format!("cannot create a file in its folder: {fault}"))?;
     Ok(place)
 }
 
@@ -150,25 +149,25 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file beside the one that it is to become. It is gone if it does not.
+/// A temporary file beside its target, deleted unless it is renamed.
 fn temporary(file: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // As any file that is made: others read reports, unless the umask says otherwise.
+        // The mode of any new file: others may read reports, unless the umask forbids it.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder.prefix(".proofmark-report-").tempfile_in(folder_of(file))
 }
 
 impl Prepared {
-    /// Whether stdout is read by GitHub's runner, which takes commands from it.
+    /// Whether GitHub's runner reads stdout, where it looks for commands.
     pub(crate) fn github(&self) -> bool {
         self.github
     }
 
-    /// Writes every report. One that cannot be written keeps no other from being written.
+    /// Writes every report. If one fails, the others are still written.
     pub(crate) fn write(&self, report: &Report<'_>) -> Result<(), Failed> {
         let mut first = Ok(());
         for Target { kind, file } in &self.targets {
@@ -177,7 +176,7 @@ impl Prepared {
                 first.and(written.map_err(|fault| Failed::NoReport { path: file.clone(), fault }));
         }
         if self.github {
-            // Without a reader there is nobody to tell.
+            // If the reader is gone, nobody needs the annotation.
             let _deaf = github::annotate(&mut io::stderr().lock(), report, Path::is_file);
         }
         if let Some(file) = &self.summary {
@@ -200,7 +199,7 @@ pub(crate) fn write(out: &mut dyn Write, kind: Kind, report: &Report<'_>) -> io:
     }
 }
 
-/// The file is what it was, or the whole report; nothing between.
+/// Replaces the file atomically: it holds the old content or the whole report.
 fn replace(file: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut temporary = temporary(file)?;
     let mut out = io::BufWriter::new(temporary.as_file_mut());
@@ -215,7 +214,7 @@ fn append(file: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().create(true).append(true).open(file)?.write_all(text.as_bytes())
 }
 
-/// A report that is missing is no verdict, whatever was found out.
+/// A missing report overrides the verdict with an error.
 pub(crate) fn with_reports(
     found: Result<Exit, Failed>,
     written: Result<(), Failed>,

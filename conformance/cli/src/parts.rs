@@ -1,5 +1,4 @@
-//! A subject whose contracts are started by several commands: which cases go where, and what came of
-//! them together.
+//! Subjects whose contracts are started by several commands: assigns the cases to commands and joins the results.
 
 use proofmark_judge::case::Case;
 use proofmark_judge::verdict::RunOutcome;
@@ -14,11 +13,11 @@ use crate::exit::Failed;
 pub(crate) struct Part<'a> {
     pub(crate) command: &'a SubjectCommand,
     pub(crate) cases: Vec<&'a Case>,
-    /// It stands for this contract and for no other.
+    /// The only contract that this command may claim.
     contract: Option<&'a str>,
 }
 
-/// What the manifest speaks of must be there: a contract or a hook that nobody knows is a slip of the pen.
+/// Every contract and hook in the manifest must exist; an unknown one is a typo.
 pub(crate) fn check_promises(subject: &Subject, suite: &Suite) -> Result<(), Failed> {
     let named: Vec<String> =
         subject.claims.iter().chain(subject.of_contract.keys()).cloned().collect();
@@ -30,14 +29,14 @@ pub(crate) fn check_promises(subject: &Subject, suite: &Suite) -> Result<(), Fai
         Some(hook) => {
             let hint = nearest(hook, hooks()).map(|name| format!(" (did you mean `{name}`?)"));
             Err(Failed::Usage(format!(
-                "unknown hook `{hook}` in the manifest{}; `proofmark show CONTRACT` shows a contract's",
+                "unknown hook `{hook}` in the manifest{}; `proofmark show CONTRACT` lists the hooks of a contract",
                 hint.unwrap_or_default()
             )))
         }
     }
 }
 
-/// Which command runs which cases. What the manifest speaks of must be there.
+/// Assigns the cases to commands, after checking the names in the manifest.
 pub(crate) fn parts<'a>(
     subject: &'a Subject,
     suite: &Suite,
@@ -52,7 +51,7 @@ pub(crate) fn parts<'a>(
         (Some(command), _) => parts.push(Part { command, cases: common, contract: None }),
         (None, Some(case)) => {
             return Err(Failed::Usage(format!(
-                "the manifest says of no command that it starts `{}`; give `subject.command`, or select other contracts",
+                "the manifest has no command for `{}`; add `subject.command`, or select other contracts",
                 case.contract
             )));
         }
@@ -67,7 +66,7 @@ pub(crate) fn parts<'a>(
 }
 
 impl Part<'_> {
-    /// A command that stands for one contract claims no other, whatever it says in `hello`.
+    /// Drops the claims to other contracts from a command that stands for one contract.
     pub(crate) fn alone(&self, mut outcome: RunOutcome) -> RunOutcome {
         if let (Some(id), Some(hello)) = (self.contract, &mut outcome.subject) {
             hello.contracts.retain(|claimed| claimed == id);
@@ -76,8 +75,8 @@ impl Part<'_> {
     }
 }
 
-/// The parts as one. They are one subject: what they say of themselves beside claims and hooks must
-/// be the same, or it has two faces.
+/// Joins the parts into one outcome. They are one subject, so all must report the same name, version and language;
+/// only claims and hooks may differ.
 pub(crate) fn joined(mut outcomes: Vec<RunOutcome>) -> Option<RunOutcome> {
     let mut whole: Option<HelloReply> = None;
     for hello in outcomes.iter().filter_map(|outcome| outcome.subject.as_ref()) {
@@ -98,7 +97,7 @@ pub(crate) fn joined(mut outcomes: Vec<RunOutcome>) -> Option<RunOutcome> {
     RunOutcome::merged(outcomes)
 }
 
-/// What the manifest promises and the subject does not say. An adapter that did not run says nothing.
+/// Promises of the manifest that `hello` does not confirm. An adapter that did not run is skipped.
 pub(crate) fn unkept(
     subject: &Subject,
     ran: &[&SubjectCommand],
@@ -112,7 +111,7 @@ pub(crate) fn unkept(
     let all = subject.command.iter().chain(subject.of_contract.values());
     let whole = all.clone().all(|command| did_run(Some(command)));
     let message = |what: &str, one: &String| {
-        format!("the manifest says that the subject {what} `{one}`, and `hello` does not")
+        format!("according to the manifest the subject {what} `{one}`, but `hello` does not say so")
     };
     let claims = subject.claims.iter().filter(|id| did_run(of(id)));
     let claims = claims.filter(|id| !hello.contracts.contains(id)).map(|id| message("claims", id));

@@ -1,4 +1,4 @@
-//! Where this program is, so that it can start itself again as a subject or a server.
+//! Finds this executable, so that it can start itself as a subject or a server.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,6 @@ use crate::exit::Failed;
 
 pub(crate) fn this_program() -> Result<PathBuf, Failed> {
     std::env::current_exe().map_err(|fault| {
-        Failed::Usage(format!("this program cannot find itself to start the reference: {fault}"))
+        Failed::Usage(format!("cannot find the proofmark executable to start the reference: {fault}"))
     })
 }

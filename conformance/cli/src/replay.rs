@@ -1,4 +1,4 @@
-//! `proofmark replay`: a recorded run, judged again and shown case by case.
+//! `proofmark replay`: judges a recorded run again and shows it case by case.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 use crate::options::SuiteChoice;
 
-/// So many items of a stream are shown.
+/// Limit of shown stream items.
 const MOST_ITEMS: usize = 20;
 
 /// Judge a recorded run again and show its failures, or the cases that you name.
@@ -41,7 +41,7 @@ pub(crate) struct ReplayArgs {
     suite: SuiteChoice,
 }
 
-/// Holds when every case that was asked for passes; with a subject, when it does as recorded.
+/// Passes if every selected case passes; with a subject, if it behaves as recorded.
 pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load()?;
     let record = keep::read_record(&args.transcript)?;
@@ -54,7 +54,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
         outcome.results.iter().filter(|result| picked.contains(result.case.as_str())).collect();
     if results.is_empty() {
         return Err(Failed::Usage(
-            "none of these cases is in the transcript; `grep` in it shows which are".to_owned(),
+            "the transcript has none of these cases; search it with `grep` to see which it has".to_owned(),
         ));
     }
     if args.subject.is_named() {
@@ -87,7 +87,7 @@ fn write_faults(out: &mut dyn Write, faults: &[Fault]) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends the cases to a subject and tells where it departs from what was recorded.
+/// Sends the cases to a subject and reports where it departs from the record.
 fn again(
     args: &ReplayArgs,
     suite: &Suite,
@@ -105,7 +105,7 @@ fn again(
     if outcome.interrupted {
         return Err(Failed::Interrupted);
     }
-    // What no case judges may be another thing each time.
+    // Values that no case judges may differ each time.
     let unrecorded = |fault| Failed::BadRecord { path: args.transcript.clone(), fault };
     let now = Record::of(&outcome, suite, None).map_err(unrecorded)?.settled(suite);
     let record = record.clone().settled(suite);
@@ -121,16 +121,15 @@ fn again(
             let of_case = |result: &&CaseResult| result.case == *case;
             let was = results.iter().copied().find(of_case).map(|result| &result.verdict);
             let is = outcome.results.iter().find(of_case).map(|result| &result.verdict);
-            // Of a case that passes, what it leaves free is blank: side by side with one that fails it would
-            // show departures where there are none.
+            // A passing case has its free values blanked. Beside a failing one, they would look like departures.
             match (was, is) {
                 (Some(Verdict::Passed), Some(Verdict::Failed { failure })) => {
-                    writeln!(out, "  it passed, and fails now")?;
+                    writeln!(out, "  passed before, fails now")?;
                     write_failure(out, failure)?;
                     continue;
                 }
                 (Some(Verdict::Failed { .. }), Some(Verdict::Passed)) => {
-                    writeln!(out, "  it failed, and passes now")?;
+                    writeln!(out, "  failed before, passes now")?;
                     continue;
                 }
                 _ => {}
@@ -168,7 +167,7 @@ fn describe(seen: Option<&CaseSeen>) -> String {
     }
 }
 
-/// The first place in which two transcripts differ, and each one's word on it.
+/// The first place where two transcripts differ, and the value in each.
 fn departure(before: &Transcript, after: &Transcript) -> (String, String, String) {
     for (index, (was, is)) in before.tries.iter().zip(&after.tries).enumerate() {
         if was != is {
@@ -194,7 +193,7 @@ fn departure(before: &Transcript, after: &Transcript) -> (String, String, String
     ("the end".to_owned(), json(&before.end), json(&after.end))
 }
 
-/// On one line, cut where it would fill the screen.
+/// As JSON on one line, cut to a length that fits the screen.
 fn json(value: &impl serde::Serialize) -> String {
     const MOST: usize = 600;
     let text = serde_json::to_string(value).unwrap_or_default();
@@ -233,7 +232,7 @@ fn show(
             let last = &tries[tries.len() - 1];
             match law.tried(record.laws, tries).last().map(|example| example.case) {
                 Some(Ok(example)) => show_steps(out, &example, &last.transcript)?,
-                _ => writeln!(out, "  it cannot be made any more")?,
+                _ => writeln!(out, "  this version cannot recreate it")?,
             }
         }
         (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,
@@ -314,7 +313,7 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
             _ => {}
         }
         if seen.is_none() {
-            writeln!(out, "    {}", styled(QUIET, "did not take place"))?;
+            writeln!(out, "    {}", styled(QUIET, "did not run"))?;
             break;
         }
     }
@@ -324,7 +323,7 @@ fn show_steps(out: &mut dyn Write, case: &Case, transcript: &Transcript) -> io::
             writeln!(out, "  the adapter refused `open`: {}", visible_line(&message))?;
         }
         Some(Stopped::Fakes(message)) => {
-            writeln!(out, "  its fakes cannot be made: {}", visible_line(message))?;
+            writeln!(out, "  cannot create its fakes: {}", visible_line(message))?;
         }
         Some(Stopped::Fault { fault, .. }) => {
             writeln!(out, "  stopped: {}", visible_line(&fault.to_string()))?;

@@ -1,4 +1,4 @@
-//! `proofmark run`: some or all cases, and what came of them.
+//! `proofmark run`: runs some or all cases and reports the results.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -33,12 +33,12 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let Some(path) = &args.record else {
         return drive(&args.subject, &args.filters, &args.how, Shown::Cases, holds, None, out);
     };
-    // Before the run: a file that must not be overwritten should not cost one.
+    // Before the run, so that a protected file does not waste one.
     keep::may_write(path, None, keep::is_record)?;
     keep::make_folder_of(path)?;
     let keep = |suite: &Suite, outcome: &RunOutcome| {
         if outcome.interrupted {
-            // What was there before may be a whole one.
+            // The existing file may be a complete record.
             return Ok(());
         }
         let part = args.filters.partition.map(|partition| partition.to_string());

@@ -1,4 +1,4 @@
-//! `proofmark schema`: the shapes of the files that programs read and people write.
+//! `proofmark schema`: JSON Schemas of the file formats.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::exit::{Exit, Failed};
 
-/// A name and a JSON Schema (2020-12). A new one is a line here.
+/// Name and JSON Schema (2020-12). To add a schema, add a line.
 const SCHEMAS: &[(&str, &str)] = &[
     ("report", proofmark_report::json::SCHEMA),
     ("manifest", include_str!("../schemas/manifest.schema.json")),

@@ -66,7 +66,7 @@ impl Found {
 
 type Part = fn(&Bench<'_>) -> Result<Found, Failed>;
 
-/// Writes what was found to `out`. Holds when nothing was fooled.
+/// Writes the findings to `out`. Passes if the suite was not fooled.
 pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let suite = args.suite.load_only(&args.contract)?;
     let cancel = Cancel::default();
@@ -74,7 +74,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     let bench = Bench {
         suite: &suite,
         command: args.subject.command(&suite, &args.contract)?,
-        // Saboteurs and broken subjects are the reference's own.
+        // Saboteurs and adversaries belong to the reference.
         of_reference: args.subject.is_reference() && args.suite.suite.is_none(),
         of_author: args.suite.suite.is_some(),
         run: RunOptions { scratch: memory(), ..RunOptions::default() },
@@ -83,7 +83,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
     if args.saboteurs && !args.subject.is_reference() {
         let message =
-            "saboteurs are the built-in reference with one promise broken; leave the command out";
+            "saboteurs are the built-in reference with one broken promise; omit the command";
         return Err(Failed::Usage(message.to_owned()));
     }
     let parts: [(&str, bool, Part); 4] = [
@@ -96,7 +96,7 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     let orphans = Orphans::adopt();
     let mut holds = true;
     let mut data = Map::new();
-    // The proof goes on when nobody reads it any longer: the exit code tells what came of it.
+    // A closed stdout does not stop the proof: the exit code still reports the result.
     let mut written = Ok(());
     for (name, _, part) in parts.into_iter().filter(|(_, wanted, _)| *wanted) {
         let found = part(&bench)?;
@@ -106,11 +106,11 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         }
         data.insert(name.to_owned(), found.data);
     }
-    // Subjects crash and are killed here on purpose, and the programs that they had started are nobody's then.
+    // Subjects crash and are killed here on purpose, which orphans the programs that they had started.
     let left = orphans.kill();
     if left > 0 {
         let message = format!(
-            "{left} process(es) of subjects that crashed or were killed ran on, and were ended"
+            "{left} leftover process(es) of crashed or killed subjects were stopped"
         );
         written = written.and_then(|()| if human { writeln!(out, "{message}") } else { Ok(()) });
         data.insert("left".to_owned(), json!(left));
@@ -122,20 +122,20 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
             .and_then(|()| writeln!(out)),
         (true, true) => writeln!(out, "nothing was fooled"),
         (true, false) => {
-            writeln!(out, "{}", styled(BAD, "the suite can be fooled, or is not what it was"))
+            writeln!(out, "{}", styled(BAD, "the suite can be fooled, or gives different results"))
         }
     });
     standing(if holds { Exit::Holds } else { Exit::DoesNotHold }, written)
 }
 
-/// So many changes that no case notices are listed for people.
+/// Limit of listed changes that no case notices.
 const MOST_LISTED: usize = 20;
 
 struct Bench<'a> {
     suite: &'a Suite,
     command: SubjectCommand,
     of_reference: bool,
-    /// The suite is an author's own.
+    /// The suite is the user's own, not the built-in one.
     of_author: bool,
     run: RunOptions,
     options: Options,
@@ -184,7 +184,7 @@ impl Bench<'_> {
             "{} kinds of change are free in every case; `--format json` lists them as `unnoticed`",
             report.unnoticed.len(),
         ));
-        // Whoever runs the built-in suite has not written it.
+        // Users of the built-in suite did not write it, so they need no list.
         let listed = if self.of_author { MOST_LISTED } else { 0 };
         lines.extend(report.unnoticed.iter().take(listed).map(|one| {
             let mutants::Unnoticed { of, place, mutation, matcher } = one;
@@ -199,13 +199,13 @@ impl Bench<'_> {
             format!("{} {case}  {place}: {mutation}  ({at})", styled(BAD, "SURVIVED"))
         }));
         lines.extend(report.toothless.iter().map(|case| {
-            format!("{} {case}: no change of the answers fails it", styled(BAD, "TOOTHLESS"))
+            format!("{} {case}: passes whatever the subject answers; add an expectation", styled(BAD, "TOOTHLESS"))
         }));
         lines.extend(
             report.faults.iter().map(|message| format!("{} {message}", styled(BAD, "FAULT"))),
         );
         lines.extend(report.not_passed.iter().map(|case| {
-            let message = "the subject itself does not pass it, so its mutants say nothing";
+            let message = "the subject fails it, so its mutants prove nothing";
             format!("{} {case}: {message}", styled(BAD, "NOT PASSED"))
         }));
         Ok(Found { holds: report.holds(), lines, data: json!(report) })
@@ -219,7 +219,7 @@ impl Bench<'_> {
         let full = self.options.full;
         let mut subjects = vec![Subject { command, ways, contracts, must_fail: false, full }];
         if self.of_reference {
-            // A report of passes alone would prove little.
+            // A report of passes alone would prove little, so some cases fail here.
             let failing = determinism::failing(self.suite);
             subjects.extend(failing.map(|(name, contracts)| Subject {
                 command: self.options.adversary(name),

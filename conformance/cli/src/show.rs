@@ -1,4 +1,4 @@
-//! `proofmark show`: a case or a requirement, with all that belongs to it.
+//! `proofmark show`: prints a case, a requirement or a contract.
 
 use std::io::Write;
 
@@ -40,7 +40,7 @@ pub(crate) fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failed>
         let hint = nearest(&args.id, names.chain(contracts).chain(ids))
             .map(|name| format!(" (did you mean `{name}`?)"));
         return Err(Failed::Usage(format!(
-            "nothing has the id `{}`{}; `proofmark list cases`, `list requirements` and `list contracts` show what there is",
+            "unknown id `{}`{}; `proofmark list cases`, `list requirements` and `list contracts` list all ids",
             args.id,
             hint.unwrap_or_default()
         )));
@@ -63,7 +63,7 @@ fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Res
             [] => field(
                 out,
                 "hook",
-                format_args!("{hook}: no operations of its own; `hello` names it"),
+                format_args!("{hook}: no operations; name it in `hello`"),
             )?,
             _ => field(out, "hook", format_args!("{hook}: {}", operations.join(", ")))?,
         }

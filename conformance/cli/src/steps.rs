@@ -1,4 +1,4 @@
-//! `proofmark steps`: what a narrative can say.
+//! `proofmark steps`: lists the steps of features.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ pub(crate) struct StepsArgs {
     words: Vec<String>,
 }
 
-/// So many steps are shown for some words.
+/// Limit of steps shown for a search.
 const NEAREST: usize = 5;
 
 pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
@@ -24,7 +24,7 @@ pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Faile
         let found = vocabulary.near(&words);
         if found.is_empty() {
             return Err(Failed::Usage(format!(
-                "no step is like `{words}`; `proofmark steps` without words lists all"
+                "no step resembles `{words}`; `proofmark steps` lists all"
             )));
         }
         for step in found.into_iter().take(NEAREST) {
@@ -34,7 +34,7 @@ pub(crate) fn steps(args: &StepsArgs, out: &mut dyn Write) -> Result<Exit, Faile
     }
     let mut contracts: Vec<Option<&str>> =
         vocabulary.steps().iter().map(|step| step.contract).collect();
-    // The general ones come first.
+    // General steps come first.
     contracts.sort_unstable();
     contracts.dedup();
     for contract in contracts {

@@ -1,4 +1,4 @@
-//! `proofmark subject`: the reference speaking the protocol on stdin and stdout.
+//! `proofmark subject`: runs the reference as a subject on stdin and stdout.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -46,7 +46,7 @@ pub(crate) fn subject(args: &SubjectArgs) -> ExitCode {
     match served {
         Ok(()) => Exit::Holds.into(),
         Err(fault) => {
-            // With stderr gone too, the exit code still tells.
+            // If stderr is closed too, the exit code still reports the failure.
             let _deaf = writeln!(std::io::stderr(), "proofmark subject: {fault}");
             Exit::Undetermined.into()
         }

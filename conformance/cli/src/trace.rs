@@ -1,5 +1,5 @@
-//! `proofmark trace`: from a promise to the cases that show it, to the mutants and saboteurs that prove them, and back
-//! from a change of a contract's text.
+//! `proofmark trace`: links requirements to the cases that show them and to the mutants and saboteurs that prove
+//! those cases. With `--text`, it shows what a change of a contract's text affects.
 
 mod text;
 
@@ -97,7 +97,7 @@ fn traced<'a>(
     )))
 }
 
-/// Mutants of what the reference answers, by requirement.
+/// Mutants of the reference's answers, by requirement.
 fn killed(suite: &Suite) -> Result<BTreeMap<String, Tally>, Failed> {
     let cancel = Cancel::default();
     cancel_on_signal(cancel.clone());
@@ -106,7 +106,7 @@ fn killed(suite: &Suite) -> Result<BTreeMap<String, Tally>, Failed> {
     Ok(mutants::check(suite, &command, &options, &cancel)?.requirements)
 }
 
-/// A promise and all that hangs on it.
+/// A requirement and everything that checks it.
 struct Thread<'a> {
     contract: &'a Contract,
     requirement: &'a Requirement,
@@ -137,7 +137,7 @@ impl<'a> Thread<'a> {
     }
 }
 
-/// Operations that no fixture or scenario calls; a law's calls are made when it runs.
+/// Operations that no fixture or scenario calls. Laws do not count: they make their calls at run time.
 fn uncalled<'a>(suite: &'a Suite, contract: &'a Contract) -> impl Iterator<Item = &'a str> {
     let called = move |operation: &&str| {
         let cases = suite.cases.iter().filter(|case| case.contract == contract.id);
@@ -228,7 +228,7 @@ fn write_human(
         }
     }
     if unshown(threads).next().is_some() || !uncalled.is_empty() {
-        writeln!(out, "\n{}", styled(STRONG, "Nothing checks yet"))?;
+        writeln!(out, "\n{}", styled(STRONG, "Not checked yet"))?;
     }
     for thread in unshown(threads) {
         let reason = thread.requirement.excluded.as_deref().unwrap_or("no case");

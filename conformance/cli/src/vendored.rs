@@ -1,11 +1,11 @@
-//! The adapter kits that `init` copies beside an adapter, so that it needs no registry.
+//! The adapter kits that `init` copies beside an adapter, so that it needs no package registry.
 
 use toml::{Table, Value};
 
-/// A file to be made: its path in the folder, and its text.
+/// A file to create: its path in the folder, and its text.
 pub(crate) type Made = (String, String);
 
-/// Texts of files below one folder of the repository, by name.
+/// The texts of files below one folder of the repository, by name.
 macro_rules! texts {
     ($from:literal, [$($name:literal),* $(,)?]) => {
         &[$(($name, include_str!(concat!($from, $name)))),*]
@@ -62,14 +62,14 @@ pub(crate) fn python() -> Vec<Made> {
     below("proofmark", PYTHON)
 }
 
-/// The crate that an adapter in Rust has beside its own.
+/// The crate that `init` copies beside an adapter in Rust.
 pub(crate) const RUST_KIT: &str = "proofmark-protocol";
 
-/// The protocol's crate, and a package that uses it.
+/// The protocol crate, and a package that uses it.
 pub(crate) fn rust(name: &str) -> Vec<Made> {
     let mut files = below("proofmark-protocol/src", RUST);
     let edition = workspace()["package"]["edition"].clone();
-    // Its features as here, but without the choice: an adapter needs them all.
+    // The same features as here, but always on: an adapter needs them all.
     let features = "\n[features]\ndefault = [\"adapter\"]\nadapter = []\n";
     let protocol = package(RUST_KIT, &edition, dependencies()) + features;
     files.insert(0, ("proofmark-protocol/Cargo.toml".to_owned(), protocol));
@@ -100,7 +100,7 @@ fn workspace() -> Table {
     parsed(WORKSPACE_MANIFEST, "workspace")
 }
 
-/// What the protocol's crate needs, in the versions that it was tested with.
+/// Dependencies of the protocol crate, in the versions that it was tested with.
 fn dependencies() -> Table {
     let versions = workspace();
     let wanted = parsed(PROTOCOL_MANIFEST, "dependencies");
@@ -116,7 +116,7 @@ fn parsed(manifest: &str, table: &str) -> Table {
 mod tests {
     use super::*;
 
-    /// A file that is forgotten here would be missing in every new adapter.
+    /// A file missing from this list would be missing in every new adapter.
     #[test]
     fn every_file_of_a_kit_is_copied() {
         for (folder, texts, kind) in [

@@ -1,4 +1,4 @@
-//! `proofmark verify`: whether a certificate is genuine, offline and without the subject.
+//! `proofmark verify`: checks whether a certificate is genuine, offline and without the subject.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,25 +35,25 @@ pub(crate) struct VerifyArgs {
     suite: SuiteChoice,
 }
 
-/// Why a certificate does not hold, in words. Other faults leave the question open.
+/// Why a certificate does not hold. Other errors leave the question open.
 struct Refuted(String);
 
 type Checked<T> = Result<Result<T, Refuted>, Failed>;
 
-/// Writes what was checked, and what was not: when all is checked, so that a reader who stops early
-/// changes nothing.
+/// Writes what was checked and what was not, after all checks, so that a reader who closes the pipe early changes
+/// nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let mut lines = Vec::new();
     let exit = match check(args, &mut lines) {
         Ok(Ok(statement)) if statement.is_certified() => {
             let certified = statement.predicate.contracts.iter().filter(|one| one.certified);
             let ids: Vec<&str> = certified.map(|one| one.id.as_str()).collect();
-            let word = if args.key.is_some() { "genuine" } else { "sound, whoever made it" };
+            let word = if args.key.is_some() { "genuine" } else { "sound, signer unknown" };
             writeln!(lines, "{word}: certified for {}", ids.join(", "))?;
             Ok(Exit::Holds)
         }
         Ok(Ok(_)) => {
-            writeln!(lines, "it holds, and it says: NOT CERTIFIED")?;
+            writeln!(lines, "the document is valid, but it says: NOT CERTIFIED")?;
             Ok(Exit::DoesNotHold)
         }
         Ok(Err(Refuted(why))) => {
@@ -63,7 +63,7 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> Result<Exit, Fai
         Err(fault) => Err(fault),
     };
     let written = out.write_all(&lines);
-    // A fault of the files is worth more than one of the output.
+    // Errors in the files matter more than errors in the output.
     standing(exit?, written)
 }
 
@@ -96,7 +96,7 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
     let transcript = keep::read(path, MOST_BYTES)?;
     if sha256(&transcript) != predicate.transcript.digest.sha256 {
         return Ok(Err(Refuted(format!(
-            "`{}` is not the transcript that the certificate rests on: its SHA-256 is {}, and not {}",
+            "`{}` is not the transcript of this certificate: its SHA-256 is {}, expected {}",
             path.display(),
             sha256(&transcript),
             predicate.transcript.digest.sha256
@@ -109,7 +109,7 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
             return Err(Failed::BadRecord { path: path.clone(), fault });
         }
         Err(fault) => {
-            return Ok(Err(Refuted(format!("the transcript shows no such thing: {fault}"))));
+            return Ok(Err(Refuted(format!("the transcript contradicts the certificate: {fault}"))));
         }
     };
     if made.to_bytes() != statement.to_bytes() {
@@ -123,7 +123,7 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
     Ok(Ok(statement))
 }
 
-/// The statement's bytes, out of the envelope if there is one.
+/// The statement's bytes, taken out of the envelope if there is one.
 fn opened(
     file: &[u8],
     path: &Path,
@@ -137,7 +137,7 @@ fn opened(
         }
         Err(EnvelopeError::Form(_)) if key.is_some() => {
             let hint = "the signed form is `certificate.dsse.json`";
-            return Ok(Err(Refuted(format!("it is not signed, and a key is given; {hint}"))));
+            return Ok(Err(Refuted(format!("it is not signed, but --key is given; {hint}"))));
         }
         Err(EnvelopeError::Form(_)) => {
             writeln!(out, "not checked  it is not signed")?;
@@ -154,7 +154,7 @@ fn opened(
         }
         None => writeln!(
             out,
-            "not checked  the signature, said to be of key {}: no --key was given",
+            "not checked  the signature (claimed key {}): no --key was given",
             envelope.key_id().chars().take(80).collect::<String>().escape_debug()
         )?,
     }
@@ -184,7 +184,7 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
     if statement.predicate.subject_is == SubjectIs::Artifacts {
         left.extend(statement.subject.iter().map(|one| one.name.as_str()));
     } else {
-        writeln!(out, "not checked  it names no file: it is about what the transcript shows")?;
+        writeln!(out, "not checked  it names no artifact: it covers only what the transcript shows")?;
     }
     for (index, path) in given.iter().enumerate() {
         if given[..index].iter().any(|before| keep::real(before) == keep::real(path)) {
@@ -194,7 +194,7 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
         let named = statement.subject.iter().filter(|one| left.contains(&one.name.as_str()));
         let Some(found) = named.into_iter().find(|one| one.digest.sha256 == digest) else {
             return Ok(Err(Refuted(format!(
-                "the certificate is not about `{}`: no file that it names has the SHA-256 {digest}",
+                "the certificate does not cover `{}`: none of its files has the SHA-256 {digest}",
                 path.display()
             ))));
         };

@@ -1,6 +1,6 @@
-//! `--watch`: the same command again whenever a file changes.
+//! `--watch`: runs the same command again whenever a file changes.
 //!
-//! Each round is a process of its own, so that it reads everything anew and nothing is carried over.
+//! Each round is a separate process, so it reads everything afresh and carries nothing over.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,20 +15,20 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::{Exit, Failed};
 use crate::program::this_program;
 
-/// How often files are looked at.
+/// Polling interval.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What is known of a file: enough to see that it changed.
+/// Enough about a file to notice a change.
 type Snapshot = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
-/// Runs this command line without `--watch`, again and again, until Ctrl-C or SIGTERM. What the last
-/// round found out is the result.
+/// Runs this command line without `--watch`, again and again, until Ctrl-C or SIGTERM. Returns the verdict of the
+/// last round.
 pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
     let program = this_program()?;
     let args = without_watch(std::env::args_os().skip(1));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        // From now on, so that one during a round is not lost.
+        // Installed before the first round, so that no signal is lost.
         let mut signals = Signals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -54,7 +54,7 @@ pub(crate) fn watch(folders: &[PathBuf]) -> Result<Exit, Failed> {
     })
 }
 
-/// The signals that end it.
+/// The signals that stop watching.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
@@ -77,32 +77,32 @@ fn found(status: ExitStatus) -> Exit {
     }
 }
 
-/// Asks the round to end in good order, so that nothing of its subject is left, and waits for it. After
-/// a Ctrl-C at a terminal it has been asked already, and once more is as good as once.
+/// Asks the round to stop cleanly, so that no process of its subject is left, and waits for it. After Ctrl-C in a
+/// terminal the round already got the signal; a second one does no harm.
 async fn end(round: &mut Child) -> std::io::Result<ExitStatus> {
     let id = round.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
     if let Some(id) = id {
-        // It may have ended just now.
+        // It may have just exited.
         let _ended = rustix::process::kill_process(id, rustix::process::Signal::TERM);
     }
     round.wait().await
 }
 
-/// Tells an edit during a round from what the rounds write themselves.
+/// Tells a user's edit during a round from files that the rounds write themselves.
 #[derive(Default)]
 struct Edits {
-    /// What changed during the last round, if that was the reason for this one.
+    /// What changed during the last round, if that triggered this one.
     last: Option<BTreeSet<PathBuf>>,
-    /// What changed in a round and again in the next: reports, a subject's files.
+    /// Files that changed in two consecutive rounds: reports, a subject's files.
     own: BTreeSet<PathBuf>,
 }
 
 impl Edits {
-    /// Whether files changed that the round may not have read. Only once in a row: a subject that writes
-    /// a new file each time would never let it rest.
+    /// Whether files changed that the round may not have read. Returns true only once in a row: a subject that writes
+    /// a new file each time would make it spin.
     fn ask_for_another(&mut self, before: &Snapshot, after: &Snapshot) -> bool {
         let touched = differing(before, after);
-        // Whoever left a file alone once does not write it each time: it was edited.
+        // A file that a round left alone is not written each time, so a user edited it.
         self.own.retain(|path| touched.contains(path));
         match self.last.take() {
             Some(last) => {
@@ -118,7 +118,7 @@ impl Edits {
     }
 }
 
-/// The files that are in one only, or not the same in both.
+/// Files that are in only one snapshot, or differ.
 fn differing(before: &Snapshot, after: &Snapshot) -> BTreeSet<PathBuf> {
     let paths = before.keys().chain(after.keys());
     paths.filter(|path| before.get(*path) != after.get(*path)).cloned().collect()
@@ -126,10 +126,10 @@ fn differing(before: &Snapshot, after: &Snapshot) -> BTreeSet<PathBuf> {
 
 fn eprint_waiting(folders: &[PathBuf]) {
     let named: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    anstream::eprintln!("\nwaiting for a change in {} (Ctrl-C ends)", named.join(", "));
+    anstream::eprintln!("\nwaiting for a change in {} (Ctrl-C to stop)", named.join(", "));
 }
 
-/// Ends when something is not as it was, and has been still for a moment.
+/// Returns when something has changed and then stayed still for a moment.
 async fn changed(folders: &[PathBuf], before: Snapshot) {
     let mut last = before.clone();
     loop {
@@ -142,13 +142,13 @@ async fn changed(folders: &[PathBuf], before: Snapshot) {
     }
 }
 
-/// What compilers and interpreters make of sources, by the run itself perhaps.
+/// Build products of compilers and interpreters, possibly made by the run itself.
 fn is_made(name: &str) -> bool {
     ["node_modules", "target", "__pycache__"].contains(&name)
         || [".pyc", ".pyo", ".class", ".tsbuildinfo"].iter().any(|ending| name.ends_with(ending))
 }
 
-/// All files that a project keeps: not those that git ignores or that are made of others, and no hidden ones.
+/// All files that a project keeps: no ignored, generated or hidden files.
 fn snapshot(folders: &[PathBuf]) -> Snapshot {
     let mut files = Snapshot::new();
     for folder in folders {
@@ -167,7 +167,7 @@ fn snapshot(folders: &[PathBuf]) -> Snapshot {
     files
 }
 
-/// What stands after `--` is the subject's own.
+/// Arguments after `--` belong to the subject.
 fn without_watch(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut ours = true;
     args.filter(|word| {
@@ -177,7 +177,7 @@ fn without_watch(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     .collect()
 }
 
-/// Where a change counts: here, and in the suite.
+/// The watched folders: this one and the suite.
 pub(crate) fn folders(suite: Option<&Path>) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from(".")];
     folders.extend(
@@ -191,15 +191,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_subjects_own_words_stay() {
+    fn arguments_of_the_subject_are_kept() {
         let words = ["run", "--watch", "--case", "a", "--", "make", "--watch"].map(OsString::from);
         let kept = without_watch(words.into_iter());
         assert_eq!(kept, ["run", "--case", "a", "--", "make", "--watch"].map(OsString::from));
     }
 
-    /// A first run compiles the kit that lies beside an adapter.
+    /// A first run compiles the kit beside an adapter.
     #[test]
-    fn what_an_interpreter_makes_is_no_change() {
+    fn interpreter_caches_do_not_count_as_changes() {
         let folder = tempfile::tempdir().unwrap();
         let at = |path: &str| folder.path().join(path);
         std::fs::create_dir_all(at("proofmark/__pycache__")).unwrap();
@@ -224,9 +224,9 @@ mod tests {
         assert!(edits.ask_for_another(&new, &files(&[])), "a file that is gone is a change too");
     }
 
-    /// A report that every round writes costs one round, once; an edit beside it still counts.
+    /// A report that every round writes triggers one extra round, once. An edit beside it still counts.
     #[test]
-    fn what_every_round_writes_is_no_edit() {
+    fn files_that_every_round_writes_do_not_count_as_edits() {
         let at = |round: u64, source: u64| files(&[("report.json", round), ("source", source)]);
         let mut edits = Edits::default();
         assert!(edits.ask_for_another(&at(0, 1), &at(1, 1)));
@@ -241,9 +241,9 @@ mod tests {
         );
     }
 
-    /// Names that are new each time are never known.
+    /// Names that are new each time cannot be recognised.
     #[test]
-    fn a_subject_that_writes_new_files_does_not_make_it_spin() {
+    fn a_subject_that_writes_new_files_does_not_loop_forever() {
         let mut edits = Edits::default();
         let names = ["a", "b", "c", "d", "e"].map(|name| files(&[(name, 1)]));
         let asked: Vec<bool> =

@@ -1,13 +1,13 @@
 // @ts-check
 // The adapter of {{name}}: it lets Proofmark drive your build.
 //
-//   proofmark doctor        is the adapter itself sound?
-//   proofmark run           which cases pass, and what is missing?
-//   proofmark certify       is everything that is claimed there?
+//   proofmark doctor        checks the adapter itself
+//   proofmark run           shows which cases pass, and what is missing
+//   proofmark certify       checks everything that the adapter claims
 //
-// Put your build in the place of each `notImplemented`. A handler gets the call's arguments and the session
-// (workspace, clock, random, fakes), and returns the value or throws a ContractError; it may be async.
-// `proofmark guide operations` says what each takes and gives, `proofmark show CASE` what a case expects.
+// Replace each `notImplemented` with a call of your build. A handler gets the call's arguments and the session
+// (workspace, clock, random, fakes). It returns the value or throws a ContractError, and may be async.
+// `proofmark guide operations` describes each operation, `proofmark show CASE` what a case expects.
 
 import { AdapterError, ContractError, serve } from "./proofmark/proofmark.mjs";
 
@@ -21,7 +21,7 @@ serve({
   version: "0.1.0",
   language: "typescript",
   contracts: [{{contracts}}],
-  // What you offer for tests alone; its operations stand below, under the contract's own.
+  // Hooks that you offer for tests only. Their operations are below, after those of the contract.
   hooks: [],
   operations: {
 {{operations}}

@@ -1,12 +1,12 @@
 """The adapter of {{name}}: it lets Proofmark drive your build.
 
-    proofmark doctor        is the adapter itself sound?
-    proofmark run           which cases pass, and what is missing?
-    proofmark certify       is everything that is claimed there?
+    proofmark doctor        checks the adapter itself
+    proofmark run           shows which cases pass, and what is missing
+    proofmark certify       checks everything that the adapter claims
 
-Put your build in the place of each `not_implemented`. A handler gets the session (workspace, clock, random, fakes) and
-the call's arguments, and returns the value or raises a ContractError; it may be async. `proofmark guide operations` says
-what each takes and gives, `proofmark show CASE` what a case expects.
+Replace each `not_implemented` with a call of your build. A handler gets the session (workspace, clock, random, fakes)
+and the call's arguments. It returns the value or raises a ContractError, and may be async. `proofmark guide operations`
+describes each operation, `proofmark show CASE` what a case expects.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ adapter = Adapter(
     name="{{name}}",
     version="0.1.0",
     contracts=[{{contracts}}],
-    # What you offer for tests alone; its operations stand below, under the contract's own.
+    # Hooks that you offer for tests only. Their operations are below, after those of the contract.
     hooks=[],
 )
 

@@ -1,13 +1,13 @@
 //! The adapter of {{name}}: it lets Proofmark drive your build.
 //!
-//! - `proofmark doctor`: is the adapter itself sound?
-//! - `proofmark run`: which cases pass, and what is missing?
-//! - `proofmark certify`: is everything that is claimed there?
+//! - `proofmark doctor`: checks the adapter itself
+//! - `proofmark run`: shows which cases pass, and what is missing
+//! - `proofmark certify`: checks everything that the adapter claims
 //!
-//! Put your build in the place of each `not_implemented`. A handler gets a context (the session's state, its
-//! fakes, its stream) and the call's arguments, and gives a value or a `Failure`; `proofmark guide operations`
-//! says what each takes and gives. What a session holds is up to you: here it is what the harness sent in `open`,
-//! with the workspace, the clock's script and the random tape.
+//! Replace each `not_implemented` with a call of your build. A handler gets a context (the session's state, its
+//! fakes, its stream) and the call's arguments, and returns a value or a `Failure`; `proofmark guide operations`
+//! describes each operation. The session's state can be anything. Here it is what the harness sent in `open`: the
+//! workspace, the clock's script and the random tape.
 
 use std::io;
 

@@ -1,6 +1,6 @@
-//! Every fixture case, on the reference, as a test of its own: `cargo test sage.utils/sha256`.
+//! Runs every fixture case on the reference as a separate test: `cargo test sage.utils/sha256`.
 //!
-//! All cases that a filter selects run together on a few processes, when the first of them is asked for.
+//! All selected cases run together on a few processes, when the first of them is requested.
 
 mod common;
 
@@ -48,7 +48,7 @@ fn is_no_scenario(case: &&Case) -> bool {
     !matches!(case.kind, CaseKind::Scenario)
 }
 
-/// What the test runner will ask for, so that nothing else is run: a single name under nextest.
+/// The cases that the test runner will request (a single one under nextest), so that no others run.
 fn selected(arguments: &Arguments, names: &[String]) -> Vec<String> {
     let fits = |pattern: &String, name: &String| {
         if arguments.exact { pattern == name } else { name.contains(pattern.as_str()) }

@@ -1,7 +1,7 @@
-//! Every scenario through cucumber's own runner, skipped steps as failures, as a test of its own.
+//! Runs every scenario with cucumber's own runner as a separate test; skipped steps are failures.
 //!
-//! Cucumber matches and plays the steps, which must write down no fault; then the case that the suite
-//! reads from the same scenario must pass on the reference.
+//! Cucumber matches and plays the steps, and none may report a fault. Then the case that the suite reads from the
+//! same scenario must pass on the reference.
 
 mod common;
 

@@ -1,4 +1,4 @@
-"""The adapter of the kits' shared wire suite: it does nothing but what the wire has to carry."""
+"""The adapter of the kits' shared wire suite: its operations only exercise the wire."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def secrets(session: Session, args: dict[str, Any]) -> list[Any]:
 
 
 def released(session: Session, handle: str) -> asyncio.Event:
-    """Either call may come first; the event is there for both."""
+    """Either call may come first, so both create the event."""
     event: asyncio.Event = session.state.setdefault(handle, asyncio.Event())
     return event
 

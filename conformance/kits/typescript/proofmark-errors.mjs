@@ -1,4 +1,4 @@
-// What can go wrong in an adapter, and what of it is the contract's own.
+// Errors of an adapter, and which of them are contract errors.
 
 // An error's own members, which no property may replace.
 const RESERVED = new Set(["name", "code", "message", "cause", "stack"]);
@@ -12,7 +12,7 @@ export class ContractError extends Error {
    * @param {{ readonly name?: string | undefined, readonly cause?: unknown }} [more]
    */
   constructor(code, message, properties = {}, { name = "ContractError", cause } = {}) {
-    if (typeof code !== "string") throw new TypeError("a contract error's code is a string");
+    if (typeof code !== "string") throw new TypeError("a contract error's code must be a string");
     super(message, cause === undefined ? undefined : { cause });
     Object.defineProperty(this, "name", { value: name, configurable: true, writable: true });
     for (const [key, value] of Object.entries(properties ?? {})) {
@@ -22,7 +22,7 @@ export class ContractError extends Error {
   }
 }
 
-/** The adapter could not do it: the answer is a JSON-RPC error, which is never taken for a contract's rejection. */
+/** The adapter failed: the answer is a JSON-RPC error, never a rejection by the contract. */
 export class AdapterError extends Error {
   constructor(message, rpcCode = -32000) {
     super(message);
@@ -39,7 +39,7 @@ export class NotScriptedError extends AdapterError {
   }
 }
 
-/** There is nobody left to ask: the session is closed, or the harness has gone. No collaborator has failed. */
+/** The session is closed, or the harness has gone. No collaborator has failed. */
 export class SessionClosedError extends AdapterError {
   constructor(message) {
     super(message);
@@ -75,19 +75,19 @@ export function flattenError(error, causesLeft = 8) {
   const { cause } = error;
   if (cause !== undefined) {
     const isError = cause instanceof Error || isContractError(cause);
-    // Causes may form a ring; whoever reads a report has enough after a few.
+    // Causes may form a cycle, and a few are enough for a report.
     flat.cause = !isError ? cause : causesLeft > 0 ? flattenError(cause, causesLeft - 1) : String(cause.message);
   }
   return flat;
 }
 
-/** The code and message of the JSON-RPC error for whatever was thrown, which may be an object made to break us. */
+/** The code and message of the JSON-RPC error for a thrown value, which may be a hostile object. */
 export function rpcError(error) {
   try {
     if (error instanceof AdapterError) return [error.rpcCode, error.message];
     return [-32000, describe(error)];
   } catch {
-    return [-32000, "something was thrown that cannot be described"];
+    return [-32000, "the thrown value cannot be described"];
   }
 }
 
@@ -96,7 +96,7 @@ export function describe(error) {
   return typeof error === "object" ? JSON.stringify(error) : String(error);
 }
 
-/** Sets a property of the object's own, also one that is called `__proto__`. */
+/** Sets an own property, even one called `__proto__`. */
 function own(object, key, value) {
   Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
 }

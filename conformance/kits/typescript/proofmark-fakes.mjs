@@ -17,7 +17,7 @@ export function secretProvider(session) {
 }
 
 /**
- * A graph over the fake `graph`. What is not given is not sent.
+ * A graph over the fake `graph`. Absent arguments are not sent.
  * @param {Session} session
  */
 export function graph(session) {
@@ -33,7 +33,7 @@ export function graph(session) {
 }
 
 /**
- * What a tool that a case registered does, over the fake `tools`: says what the case wants logged, and gives the case's result.
+ * The behaviour of a tool that a case registered, over the fake `tools`: logs the scripted entries and returns the result.
  * @param {Session} session
  * @param {string} name
  */
@@ -46,7 +46,7 @@ export function scriptedExecute(session, name) {
 }
 
 /**
- * Who runs the tools of a chat, over the fake `tools`.
+ * Runs the tools of a chat, over the fake `tools`.
  * @param {Session} session
  */
 export function toolRunner(session) {
@@ -54,8 +54,8 @@ export function toolRunner(session) {
 }
 
 /**
- * An LLM provider over the fake `llm`. Whether it streams is known only when the harness has answered, so `chat` always
- * gives a promise: of `{ text }`, or of a stream.
+ * An LLM provider over the fake `llm`. Only the harness's answer shows whether it streams, so `chat` always
+ * returns a promise of `{ text }` or of a stream.
  * @param {Session} session
  * @param {string} name
  */
@@ -72,8 +72,8 @@ export function llmProvider(session, name) {
 }
 
 /**
- * Pulls an item when one is asked for, and never two at a time. Not a generator: the `return` of a generator waits for the
- * `next` that is under way, and a stream that stalls could not be stopped.
+ * Fetches one item per `next`, never two at a time. Not a generator: its `return` would wait for the
+ * pending `next`, so a stalled stream could not be stopped.
  */
 class ScriptedStream {
   #fake;
@@ -99,7 +99,7 @@ class ScriptedStream {
     return pulled;
   }
 
-  /** Whoever drops the stream calls this, `for await` by itself. The harness hears of it at once. */
+  /** Call this to drop the stream (`for await` does). It notifies the harness at once. */
   async return() {
     if (!this.#isOver) {
       this.#isOver = true;
@@ -133,8 +133,8 @@ export function eventLogger(call) {
 }
 
 /**
- * Sends what a stream gives as events of the call. After `take` items, if that is given, the stream is dropped. Resolves when
- * the stream is over and released.
+ * Sends the items of a stream as events of the call. If `take` is given, drops the stream after that many. Resolves when
+ * the stream has ended and is released.
  * @param {Call} call
  * @param {AsyncIterable<unknown>} stream
  * @param {number | null} [take]

@@ -1,4 +1,4 @@
-// The wire of Proofmark's adapter kit: lines in, lines out, and a stdout that nobody else can write to.
+// The wire of Proofmark's adapter kit: reads and writes lines, and keeps other output away from stdout.
 
 import { randomUUID } from "node:crypto";
 import { closeSync, constants, openSync, write } from "node:fs";
@@ -6,12 +6,12 @@ import { AdapterError } from "./proofmark-errors.mjs";
 
 export const LINE_LIMIT = 16 * 1024 * 1024;
 const DEPTH_LIMIT = 100;
-/** Above this much unwritten output a stream of events waits until the harness has read some of it. */
+/** With more unwritten output than this, event streams wait until the harness has read some. */
 const HIGH_WATER = 1024 * 1024;
-/** JSON.stringify escapes surrogates only where they stand alone. The backslash must not be an escaped one itself. */
+/** JSON.stringify escapes only lone surrogates. The backslash must not be escaped itself. */
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f][0-9a-f]{2}/;
 
-/** Queued, whole lines on the descriptor that the harness reads; many small messages become one write. */
+/** Queues whole lines for the harness; many small messages become one write. */
 export class Wire {
   #fd;
   #queue = [];
@@ -31,7 +31,7 @@ export class Wire {
   }
 
   sendError(id, code, message) {
-    // An odd message must not make the error itself unsendable.
+    // Make sure that the error itself can be sent.
     this.send({ id, error: { code, message: String(message).slice(0, 65536).toWellFormed() } });
   }
 
@@ -40,7 +40,7 @@ export class Wire {
     return this.#until(HIGH_WATER);
   }
 
-  /** Resolves when all is written, or when for so long nothing was. */
+  /** Resolves when everything is written, or after a time without progress. */
   async flushedOrStuck(milliseconds) {
     for (let before = Infinity; this.#queued > 0 && this.#queued < before; ) {
       before = this.#queued;
@@ -61,11 +61,11 @@ export class Wire {
     this.#write(batch, 0);
   }
 
-  // Not process.stdout: that may block the whole process while the harness is busy, or lose the rest at exit.
+  // Not process.stdout: it may block the process while the harness is busy, or lose output at exit.
   #write(bytes, from) {
     write(this.#fd, bytes, from, bytes.length - from, null, (error, written = 0) => {
       if (error?.code === "EAGAIN") setTimeout(() => this.#write(bytes, from), 1);
-      // Nobody reads any more, so there is nobody to tell.
+      // The reader is gone, so drop the output.
       else if (error) process.exit(1);
       else {
         this.#queued -= written;
@@ -85,7 +85,7 @@ export function claimStdout() {
   const flags = constants.O_WRONLY | constants.O_APPEND;
   let wire;
   try {
-    // Proves that stderr can be opened again, before stdout is given up.
+    // Check that stderr can be reopened before closing stdout.
     closeSync(openSync("/proc/self/fd/2", flags));
     wire = openSync("/proc/self/fd/1", flags);
   } catch {
@@ -93,18 +93,18 @@ export function claimStdout() {
     return 1;
   }
   closeSync(1);
-  // The lowest free number is taken, which is 1.
+  // The system uses the lowest free descriptor, which is 1.
   openSync("/proc/self/fd/2", flags);
   return wire;
 }
 
-/** Gives whole lines out of chunks of any size; of a line that is too long it keeps nothing. */
+/** Splits chunks of any size into lines; drops lines that are too long. */
 export function lineSplitter(onLine, onTooLong) {
   let parts = [];
   let size = 0;
   const take = (part) => {
     size += part.length;
-    // One more for the carriage return that may stand before the newline.
+    // One more for a carriage return before the newline.
     if (size > LINE_LIMIT + 1) parts = [];
     else if (part.length > 0) parts.push(part);
   };
@@ -145,7 +145,7 @@ function stringify(message) {
   try {
     return JSON.stringify(message);
   } catch (error) {
-    // A BigInt and a cycle are both a TypeError; the second try tells them apart.
+    // A BigInt and a cycle are both a TypeError; the second attempt distinguishes them.
     if (!(error instanceof TypeError)) throw error;
     const marker = `bigint ${randomUUID()} `;
     const mark = (_, value) => (typeof value === "bigint" ? marker + value : value);
@@ -153,7 +153,7 @@ function stringify(message) {
   }
 }
 
-/** How deep a JSON text nests. Brackets inside strings do not count. */
+/** The nesting depth of a JSON text. Brackets inside strings do not count. */
 function depthOf(text) {
   let depth = 0;
   let deepest = 0;
@@ -168,7 +168,7 @@ function depthOf(text) {
   return deepest;
 }
 
-/** Resolves with the work, or without it when it takes too long. */
+/** Resolves when the work is done, or at the timeout. */
 export function atMost(milliseconds, work) {
   return Promise.race([work, new Promise((resolve) => setTimeout(resolve, milliseconds))]);
 }

@@ -1,4 +1,4 @@
-/** What the harness gives to a case, and what the subject keeps between its calls. */
+/** The harness's setup for a case, and the subject's state between calls. */
 export interface Session {
   readonly id: string;
   /** The contract whose case runs in this session: for adapters with servers of several contracts. */
@@ -11,13 +11,13 @@ export interface Session {
   readonly fakes: readonly string[];
   /** A collaborator that the harness plays. */
   fake(name: string): Fake;
-  /** Keeps an object and gives the handle by which later calls name it: `kind-1`, `kind-2`, … */
+  /** Stores an object and returns a handle for later calls: `kind-1`, `kind-2`, … */
   put(object: unknown, kind?: string): string;
   has(handle: unknown): boolean;
-  /** The object of a handle. An unknown handle is an AdapterError; ask `has` first where the contract has a say. */
+  /** The object of a handle. Throws an AdapterError for an unknown one; call `has` first if the contract defines that error. */
   get<T = any>(handle: unknown): T;
   remove(handle: unknown): boolean;
-  /** To be done when the session closes or the adapter ends, the newest first. */
+  /** Registers a cleanup for when the session closes or the adapter ends; the last one runs first. */
   onClose(cleanup: () => unknown): void;
 }
 
@@ -34,7 +34,7 @@ export interface Random {
 
 export interface Fake {
   /**
-   * Asks the harness and waits; inside a call or outside of any, as long as the session is open. Rejects with a ContractError if
+   * Asks the harness and waits, inside or outside a call, as long as the session is open. Rejects with a ContractError if
    * the collaborator fails, with a NotScriptedError if the session has no such collaborator, and with a SessionClosedError if the
    * session closes first.
    */
@@ -44,15 +44,15 @@ export interface Fake {
 /** The call that a handler works on. */
 export interface Call {
   readonly id: number | string;
-  /** Sends an item of the call's stream or log. Await it, and a slow reader slows you down instead of filling memory. */
+  /** Sends an item of the call's stream or log. Await it, so that a slow reader slows you down instead of filling memory. */
   event(item: unknown): Promise<void>;
 }
 
 /**
- * Does one operation. What it returns, or what its promise becomes, is the call's value (`undefined` is sent as `null`).
- * Of a generator, sync or async, each item that is yielded is an event, and what it returns is the value.
- * What it throws is the contract's error if `isContractError` says so, else the adapter broke.
- * The harness may send any arguments; where a case sends wrong ones, it is the contract that says how to refuse them.
+ * Handles one operation. Its result, or what its promise resolves to, is the call's value (`undefined` is sent as `null`).
+ * For a generator, sync or async, each yielded item is an event, and the return value is the call's value.
+ * A thrown value is a contract error if `isContractError` says so, otherwise an adapter failure.
+ * The harness may send any arguments; the contract says how to refuse wrong ones.
  */
 export type Handler = (args: any, session: Session, call: Call) => unknown;
 
@@ -62,23 +62,23 @@ export interface Adapter {
   readonly name: string;
   readonly version: string;
   readonly language: string;
-  /** What to be certified for, for example `["sage.utils"]`. */
+  /** The claimed contracts, for example `["sage.utils"]`. */
   readonly contracts: readonly string[];
-  /** The test hooks that are offered. */
+  /** The offered test hooks. */
   readonly hooks?: readonly string[];
   readonly options?: Readonly<Record<string, unknown>>;
   /** Handlers by name; or a function that loads them, for an implementation that prints while it is loaded. */
   readonly operations: Operations | (() => Operations | Promise<Operations>);
   /**
    * Called for each session before its first call. If a contract has a wire of its own, return `{ wire }` for the session
-   * (see `Opened`), and stop serving in `session.onClose`; anything else that is returned is not sent.
+   * (see `Opened`), and stop serving in `session.onClose`; any other result is ignored.
    */
   readonly open?: (session: Session) => unknown;
-  /** Decides in place of the kit's `isContractError`. */
+  /** Replaces the kit's `isContractError`. */
   readonly isContractError?: (error: unknown) => boolean;
 }
 
-/** What `open` returns where the session is spoken to on a server's own wire: one of the two, or both. */
+/** The result of `open` for a contract on a server's own wire: one of the two, or both. */
 export interface Opened {
   readonly wire: { readonly mcp: McpWire; readonly http?: HttpWire } | { readonly mcp?: McpWire; readonly http: HttpWire };
 }
@@ -95,19 +95,19 @@ export interface McpWire {
 export interface HttpWire {
   /** For example `http://127.0.0.1:43117`. */
   readonly base: string;
-  /** Where the WebSocket of a run is; `/ws?runId={runId}&after={after}` if absent. */
+  /** The WebSocket of a run; `/ws?runId={runId}&after={after}` if absent. */
   readonly stream?: string;
-  /** Where the event log of a run is, in the workspace; `runs/{runId}/events.jsonl` if absent. */
+  /** The event log of a run, in the workspace; `runs/{runId}/events.jsonl` if absent. */
   readonly log?: string;
 }
 
 /**
- * Answers the harness on stdin and stdout until the process is told to end. From here on descriptor 1 is stderr:
- * whatever prints, prints for people.
+ * Answers the harness on stdin and stdout until shutdown. From here on descriptor 1 is stderr:
+ * anything printed goes there.
  */
 export function serve(adapter: Adapter): void;
 
-/** An error of the contract, with the code's own properties beside `code`. */
+/** An error of the contract, with the code's own properties besides `code`. */
 export class ContractError extends Error {
   constructor(
     code: string,
@@ -119,7 +119,7 @@ export class ContractError extends Error {
   [property: string]: unknown;
 }
 
-/** The adapter could not do it. `rpcCode` is -32000 unless given; -32602 says that the arguments make no sense. */
+/** The adapter failed. `rpcCode` defaults to -32000; -32602 means invalid arguments. */
 export class AdapterError extends Error {
   constructor(message: string, rpcCode?: number);
   rpcCode: number;
@@ -130,13 +130,13 @@ export class NotScriptedError extends AdapterError {
   constructor(message: string);
 }
 
-/** There is nobody left to ask: the session is closed, or the harness has gone. No collaborator has failed. */
+/** The session is closed, or the harness has gone. No collaborator has failed. */
 export class SessionClosedError extends AdapterError {
   constructor(message: string);
 }
 
 /**
- * Whether a thrown value is the contract's own: a ContractError, or an object with a string `code` and `message` that
+ * Whether a thrown value is a contract error: a ContractError, or an object with a string `code` and `message` that
  * Node did not make. Node's errors (`errno` or `syscall`, as for ENOENT; codes that begin with `ERR_`; `ABORT_ERR`;
  * `MODULE_NOT_FOUND`) are not: to report one, throw a ContractError, or say so with `Adapter.isContractError`.
  */

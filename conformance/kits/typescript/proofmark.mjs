@@ -19,9 +19,9 @@ export { AdapterError, ContractError, NotScriptedError, SessionClosedError, flat
 /** @typedef {import("./proofmark.d.mts").Session} OpenSession */
 
 const PROTOCOL = 1;
-/** How long cleanup and calls in flight may hold up the end; the harness allows two seconds. */
+/** How long cleanups and calls in flight may delay the exit; the harness allows two seconds. */
 const GRACE_MS = 400;
-/** A harness that has read nothing for so long reads no more. */
+/** After this time without a read, the harness counts as gone. */
 const STUCK_MS = 1000;
 
 /**
@@ -41,7 +41,7 @@ export function serve(adapter) {
 }
 
 /**
- * What the harness opened: workspace, clock, random, fakes, and the objects that the subject named by handles.
+ * A session: workspace, clock, random, fakes, and the objects that the subject keeps by handle.
  * @implements {OpenSession}
  */
 class Session {
@@ -68,7 +68,7 @@ class Session {
         const answer = this.#fakes.has(name)
           ? this.#ask(this.id, name, method, args)
           : Promise.reject(new NotScriptedError(`the session has no fake \`${name}\``));
-        // A subject may start a call and leave it alone; that must not end the process.
+        // A subject may ignore this promise; its rejection must not crash the process.
         answer.catch(() => {});
         return answer;
       },
@@ -86,7 +86,7 @@ class Session {
   }
 
   get(handle) {
-    if (!this.#objects.has(handle)) throw new AdapterError(`nothing has the handle ${JSON.stringify(handle)}`);
+    if (!this.#objects.has(handle)) throw new AdapterError(`unknown handle ${JSON.stringify(handle)}`);
     return this.#objects.get(handle);
   }
 
@@ -98,7 +98,7 @@ class Session {
     this.#cleanups.push(cleanup);
   }
 
-  /** For the kit: runs the cleanups, the newest first, and all of them even if one fails. */
+  /** For the kit: runs all cleanups, the newest first, even if one fails. */
   async dispose() {
     const failures = [];
     for (const cleanup of this.#cleanups.splice(0).reverse()) {
@@ -123,7 +123,7 @@ class Subject {
     this.#wire = wire;
     const { operations } = adapter;
     if (typeof operations !== "function") this.#operations = operations;
-    // Loaded only now, when stdout is safe from what modules print while they load.
+    // Loaded only now, when stdout is safe from modules that print while they load.
     else this.#operations = Promise.resolve().then(operations);
     if (this.#operations instanceof Promise) this.#operations.catch(() => {});
   }
@@ -143,12 +143,12 @@ class Subject {
     const hasId = isObject && (typeof message.id === "number" || typeof message.id === "string");
     if (hasId && typeof message.method === "string") this.#take(message);
     else if (hasId && ("result" in message || "error" in message)) this.#answered(message);
-    // A notification that we do not know is ignored, as the protocol asks.
+    // Unknown notifications are ignored, as the protocol requires.
     else if (isObject && typeof message.method === "string" && message.id === undefined) return;
-    else this.#wire.sendError(hasId ? message.id : null, -32600, "the line is JSON, but no message");
+    else this.#wire.sendError(hasId ? message.id : null, -32600, "the line is JSON, but not a message");
   }
 
-  /** The harness has closed stdin: answer what can still be answered, tidy up and go. */
+  /** The harness has closed stdin: answer what can still be answered, clean up and exit. */
   async end() {
     for (const { reject } of this.#asked.values()) reject(new SessionClosedError("the harness has gone"));
     await this.#callsSettled();
@@ -158,7 +158,7 @@ class Subject {
   #take(request) {
     const answered = this.#answer(request);
     if (request.method !== "call") return;
-    // Until the answer is sent, not only known.
+    // In flight until the answer is sent.
     this.#callsInFlight.add(answered);
     answered.then(() => this.#callsInFlight.delete(answered));
   }
@@ -197,13 +197,13 @@ class Subject {
       case "shutdown":
         return this.#callsSettled().then(() => null);
       default:
-        throw new AdapterError(`method \`${method}\` is not known`, -32601);
+        throw new AdapterError(`unknown method \`${method}\``, -32601);
     }
   }
 
   async #hello({ protocol }) {
     if (protocol !== PROTOCOL) throw new AdapterError(`this adapter speaks protocol ${PROTOCOL}`, -32602);
-    // An implementation that cannot be loaded is told now, not with the first case.
+    // Report an implementation that cannot be loaded now, not at the first case.
     await this.#operations;
     const { name, version, language, contracts, hooks, options } = this.#adapter;
     return { protocol: PROTOCOL, name, version, language, contracts, hooks, options };
@@ -212,7 +212,7 @@ class Subject {
   async #open(params) {
     checkOpen(params);
     if (this.#sessions.has(params.session)) {
-      throw new AdapterError(`session \`${params.session}\` is open already`, -32602);
+      throw new AdapterError(`session \`${params.session}\` is already open`, -32602);
     }
     const session = new Session(params, (...request) => this.#ask(...request));
     this.#sessions.set(session.id, session);
@@ -220,7 +220,7 @@ class Subject {
       return openAnswer(await this.#adapter.open?.(session));
     } catch (error) {
       this.#sessions.delete(session.id);
-      // What it had started before it failed, a listener perhaps, must not outlive it. The first error says more.
+      // Clean up what it started before it failed, such as a listener. The first error says more.
       await session.dispose().catch(() => {});
       throw error;
     }
@@ -293,7 +293,7 @@ class Subject {
   }
 }
 
-/** The value of a handler's result; what a generator yields on the way are events. */
+/** The value of a handler's result. Items that a generator yields are events. */
 async function settle(result, event) {
   const outcome = await result;
   const isGenerator =
@@ -313,7 +313,7 @@ async function settle(result, event) {
   }
 }
 
-/** Only the wire is told. An author may return anything else, such as the map that a `set` gives back. */
+/** Sends only the wire. An author may return anything else, such as the map that `set` returns. */
 function openAnswer(opened) {
   if (!isRecord(opened) || opened.wire === undefined) return {};
   const { wire } = opened;
@@ -328,8 +328,8 @@ function scriptedClock({ start, stepMs }) {
   return {
     now() {
       const reading = new Date(first + readings * stepMs);
-      if (Number.isNaN(reading.getTime())) throw new NotScriptedError("the clock has left the range of dates");
-      // The script's own spelling, should it not be the usual one.
+      if (Number.isNaN(reading.getTime())) throw new NotScriptedError("the clock is beyond the range of dates");
+      // Keeps the script's own spelling of the start.
       return readings++ === 0 ? start : reading.toISOString();
     },
   };

@@ -1,4 +1,4 @@
-// An adapter for the kits' shared wire suite (../wire): each operation shows one thing that the kit does for an author.
+// An adapter for the kits' shared wire suite (../wire): each operation exercises one feature of the kit.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -94,7 +94,7 @@ impl Host {
         let Some(player) = self.fakes.get_mut(fake) else {
             let offered = names(self.fakes.keys().map(String::as_str));
             return Err(format!(
-                "the fake `{fake}` is not on offer in this session; on offer: {offered}"
+                "the fake `{fake}` is not available in this session; available: {offered}"
             ));
         };
         player.call(ticket, method, args, &mut self.released)
@@ -187,7 +187,7 @@ mod tests {
             let mut host = Host::new(&scripts(given), &[&GATE, &DOOR]).unwrap();
             host.call(0, "llm", "chat", &json!({})).unwrap_err()
         };
-        let offer = "the fake `llm` is not on offer in this session; on offer: ";
+        let offer = "the fake `llm` is not available in this session; available: ";
         assert_eq!(call(json!({"gate": {}, "door": {}})), format!("{offer}door, gate"));
         assert_eq!(call(json!({})), format!("{offer}none"));
     }

@@ -24,7 +24,7 @@ fn check_io<T: std::fmt::Debug>(result: Result<T, WorkspaceError>, expect: Error
 }
 
 #[test]
-fn what_is_written_is_read_and_listed() {
+fn written_files_are_read_and_listed() {
     let ws = workspace();
     ws.file("src/deep/a.sage", "one\n").unwrap();
     ws.file("b", "").unwrap();
@@ -137,7 +137,7 @@ fn a_symlink_that_a_subject_made_is_not_followed_out() {
 }
 
 #[test]
-fn what_cannot_be_read_says_why() {
+fn unreadable_files_say_why() {
     let ws = workspace();
     ws.folder("folder").unwrap();
     ws.file("file", "").unwrap();
@@ -185,7 +185,7 @@ fn existing_means_having_the_path() {
 #[case(tree([("a", "1\n2"), ("b", "")]), r#"`a` differs at line 2: expected "2", found "2\n""#)]
 #[case(tree([("a", "1\n"), ("b", "")]), r#"`a` differs at line 2: expected "", found "2\n""#)]
 #[case(tree([("a", "1\r\n2\n"), ("b", "")]), r#"`a` differs at line 1: expected "1\r\n", found "1\n""#)]
-fn golden_tells_the_first_difference(#[case] expected: Tree, #[case] found: &str) {
+fn golden_reports_the_first_difference(#[case] expected: Tree, #[case] found: &str) {
     let ws = workspace();
     ws.file("a", "1\n2\n").unwrap();
     ws.file("b", "").unwrap();
@@ -244,7 +244,7 @@ fn a_prefix_is_part_of_the_name() {
 }
 
 #[test]
-fn it_is_made_where_it_should_be() {
+fn it_is_created_in_the_given_parent() {
     let parent = tempfile::tempdir().unwrap();
     let ws = TempWorkspace::new_in(parent.path(), "w").unwrap();
     assert!(ws.root().starts_with(parent.path()));

@@ -156,7 +156,7 @@ impl ScriptedProvider {
 
     fn turn(&mut self, call: &str, args: &Map<String, Value>) -> Result<&mut OpenTurn, String> {
         let turn = argument(call, args, "turn")?;
-        let none = || format!("`{call}` names the turn `{turn}`, which nobody began");
+        let none = || format!("`{call}` names the turn `{turn}`, which was never begun");
         self.turns.get_mut(turn).ok_or_else(none)
     }
 }
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gated_provider_goes_on_when_its_tool_is_resolved_and_not_before() {
+    fn a_gated_provider_waits_until_its_tool_is_resolved() {
         let tool = json!({ "id": "t", "name": "command", "args": {} });
         let mut it = provider(json!({ "turns": [{ "items": [{ "tool": tool }], "gated": true }] }));
         let turn = call(&mut it, "turn", ask("A")).unwrap();

@@ -1,4 +1,4 @@
-//! The fake chronicle owes proof: every test runs against it and against the one on a disk.
+//! The fake chronicle must behave like the real one: every test runs against both.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
 
@@ -145,7 +145,7 @@ fn the_tail_is_the_last_of_them(
 #[case("a.sage", json!([]), &["event"])]
 #[case("a.sage", json!({ "type": 1, "timestamp": "", "actor": {} }), &["type", "timestamp", "actor.agent", "actor.id"])]
 #[case("a", json!({}), &["path", "type", "timestamp", "actor"])]
-fn every_fault_is_told(
+fn every_fault_is_reported(
     #[values(memory, disk)] new: fn() -> Subject,
     #[case] path: &str,
     #[case] event: Value,
@@ -167,7 +167,7 @@ fn reading_refuses_a_bad_path(#[values(memory, disk)] new: fn() -> Subject) {
 }
 
 #[rstest]
-fn appends_at_the_same_time_stand_there_once(#[values(memory, disk)] new: fn() -> Subject) {
+fn concurrent_appends_are_each_kept_once(#[values(memory, disk)] new: fn() -> Subject) {
     let subject = new();
     thread::scope(|scope| {
         for t in 0..8 {
@@ -221,7 +221,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn both_answer_alike_whatever_is_done(acts in prop::collection::vec(any_act(), 1..30)) {
+    fn both_give_the_same_answers(acts in prop::collection::vec(any_act(), 1..30)) {
         let (memory, disk) = (memory(), disk());
         for act in acts {
             prop_assert_eq!(act.on(&*memory.log), act.on(&*disk.log), "{:?}", act);

@@ -1,4 +1,4 @@
-//! The graph in memory: its small part of Cypher, views of commits, and what it refuses.
+//! The in-memory graph: its subset of Cypher, views of commits, and what it refuses.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 
-/// A function that comes and goes, a file that is renamed, and a name that begs to be misread.
+/// A function that comes and goes, a file that is renamed, and a name that invites misreading.
 fn script() -> Value {
     json!({
         "commits": ["c1", "c2", "c3"],
@@ -104,7 +104,7 @@ fn rows_at_the_last_commit(#[case] query: &str, #[case] expect: Value) {
 #[case::known_over_unknown(Some("c3"), "/* @commit: c9 */", json!(["f2", "h", "k"]))]
 #[case::unknown_over_known(Some(""), "/* @commit: c1 */", json!([]))]
 #[case::said_twice(None, "/* @commit: c1 */ /* @commit: c1 */", json!(["f1", "g", "h", "k"]))]
-fn what_was_seen_at_a_commit(#[case] commit: Option<&str>, #[case] hint: &str, #[case] ids: Value) {
+fn rows_at_any_commit(#[case] commit: Option<&str>, #[case] hint: &str, #[case] ids: Value) {
     let rows: Vec<_> = ids.as_array().unwrap().iter().map(|id| json!({"id": id})).collect();
     check(&format!("{hint} MATCH (n) RETURN n.id AS id"), json!({}), commit, json!(rows));
     check(&format!("MATCH (n) RETURN n.id AS id {hint}"), json!({}), commit, json!(rows));
@@ -121,7 +121,7 @@ fn a_hint_in_a_text_is_no_hint_and_an_unknown_commit_has_no_count() {
     check("MATCH (n) RETURN count(*)", json!({}), Some("c9"), json!([]));
 }
 
-/// What a parameter says is compared, whatever it looks like.
+/// A parameter is compared as a value, whatever it looks like.
 #[rstest]
 #[case(json!("O'Neil"), json!([{"n.id": "h"}]))]
 #[case(json!("' OR n.name <> '"), json!([{"n.id": "k"}]))]
@@ -153,8 +153,8 @@ fn a_limit_can_be_a_parameter() {
 #[case("", "the query ends where MATCH should be")]
 #[case("CREATE (n:File)", "`CREATE` stands where MATCH should be")]
 #[case("MATCH (n:File) DELETE n", "`DELETE` stands where RETURN should be")]
-#[case("MATCH (n:File) RETURN n", "`n` alone is not understood; name a key, as in `n.name`")]
-#[case("MATCH (n:File) RETURN m.name", "`m` is no variable of MATCH; it has n")]
+#[case("MATCH (n:File) RETURN n", "`n` alone is not supported; name a key, as in `n.name`")]
+#[case("MATCH (n:File) RETURN m.name", "`m` is not a variable of MATCH; it has n")]
 #[case("MATCH (:File) RETURN m.name", "it has none")]
 #[case("MATCH (n:File) RETURN *", "`*` stands where a variable should be")]
 #[case("MATCH (n)-[:A]->(m)-[:B]->(k) RETURN n.id", "`-` stands where RETURN should be")]
@@ -168,37 +168,37 @@ fn a_limit_can_be_a_parameter() {
 #[case("MATCH (n) WHERE n.a > 1 RETURN n.id", "`>` is not understood")]
 #[case("MATCH (n) WHERE n.a < 1 RETURN n.id", "`<` is not understood")]
 #[case("MATCH (n) WHERE n.a = 1 OR n.a = 2 RETURN n.id", "`OR` stands where RETURN should be")]
-#[case("MATCH (n) WHERE NOT n.a = 1 RETURN n.id", "`NOT` is no variable of MATCH")]
+#[case("MATCH (n) WHERE NOT n.a = 1 RETURN n.id", "`NOT` is not a variable of MATCH")]
 #[case("MATCH (n) WHERE n.a IN [1] RETURN n.id", "`IN` stands where `=` or `<>` should be")]
-#[case("MATCH (n) RETURN DISTINCT n.id", "`DISTINCT` is no variable")]
+#[case("MATCH (n) RETURN DISTINCT n.id", "`DISTINCT` is not a variable")]
 #[case("MATCH (n) RETURN count(n)", "`n` stands where `*` should be")]
 #[case("MATCH (n) RETURN n.id, n.id", "two columns are named `n.id`; rename one with AS")]
 #[case("MATCH (n) RETURN n.id AS x, n.name AS x", "two columns are named `x`")]
 #[case("MATCH (n) RETURN n.id ORDER n.id", "`n` stands where BY should be")]
-#[case("MATCH (n) RETURN n.id ORDER BY x", "no column is `x`")]
+#[case("MATCH (n) RETURN n.id ORDER BY x", "there is no column `x`")]
 #[case(
     "MATCH (n) RETURN n.id ORDER BY count(*)",
-    "ORDER BY `count(*)` needs it among what is returned"
+    "ORDER BY `count(*)` needs it in RETURN"
 )]
 #[case(
     "MATCH (n) RETURN count(*) ORDER BY n.id",
-    "ORDER BY `n.id` needs it among what is returned"
+    "ORDER BY `n.id` needs it in RETURN"
 )]
-#[case("MATCH (n) RETURN n.id LIMIT 1.5", "LIMIT takes a whole number from 0 on, not 1.5")]
+#[case("MATCH (n) RETURN n.id LIMIT 1.5", "LIMIT takes a whole number of at least 0, not 1.5")]
 #[case("MATCH (n) RETURN n.id LIMIT 'x'", "LIMIT takes a whole number")]
-#[case("MATCH (n) RETURN n.id SKIP 1", "`SKIP` is not understood at the end")]
+#[case("MATCH (n) RETURN n.id SKIP 1", "`SKIP` is not supported at the end")]
 #[case("MATCH (n) RETURN n.id; MATCH (n) RETURN n.id", "`;` is not understood")]
 #[case("MATCH (n {name: 'a) RETURN n.id", "a text is never closed")]
 #[case("MATCH (n {name: 'a\\q'}) RETURN n.id", "`\\q` in a text is not understood")]
 #[case("MATCH (n {name: 'a\\", "a text is never closed")]
-#[case("MATCH (n {a: 1x}) RETURN n.id", "`1x` is no number")]
-#[case("MATCH (n {a: 01}) RETURN n.id", "`01` is no number")]
+#[case("MATCH (n {a: 1x}) RETURN n.id", "`1x` is not a number")]
+#[case("MATCH (n {a: 01}) RETURN n.id", "`01` is not a number")]
 #[case("MATCH (n {a: $}) RETURN n.id", "`$` needs the name of a parameter")]
 #[case("MATCH (n) /* RETURN n.id", "a comment `/*` is never closed")]
 #[case("/* @commit: a */ /* @commit: b */ MATCH (n) RETURN n.id", "it names two commits")]
 #[case("MATCH (ñ) RETURN ñ.id", "`ñ` is not understood")]
 #[case("MATCH (n) RETURN n.", "the query ends where a key should be")]
-fn what_is_beyond_the_subset_is_told(#[case] query: &str, #[case] expect: &str) {
+fn unsupported_queries_are_refused(#[case] query: &str, #[case] expect: &str) {
     let error = graph().query(query, &Map::new(), None).unwrap_err().to_json();
     assert_eq!(
         (&error["code"], &error["details"][0]["field"]),
@@ -210,11 +210,11 @@ fn what_is_beyond_the_subset_is_told(#[case] query: &str, #[case] expect: &str) 
 }
 
 #[test]
-fn a_parameter_that_is_not_given_is_told() {
+fn a_missing_parameter_is_refused() {
     let error = graph().query("MATCH (n {a: $p}) RETURN n.id", &Map::new(), None).unwrap_err();
     let detail = &error.properties()["details"][0];
     assert_eq!((error.code(), &detail["field"]), ("EVALIDATION", &json!("params")));
-    assert_eq!(detail["reason"], "the query uses `$p`, which is not given");
+    assert_eq!(detail["reason"], "the query uses `$p`, which is missing");
 }
 
 fn host(script: Value) -> Host {
@@ -246,7 +246,7 @@ fn the_first_calls_fail_as_scripted() {
 #[case("query", json!({"query": "", "params": []}), "takes an object `params`, not []")]
 #[case("query", json!({"query": "", "commit": 1}), "a string `commit`, not 1")]
 #[case("query", json!({"query": "", "x": 1}), "takes an object with `query`, `params` and `commit`")]
-fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
+fn wrong_calls_are_refused(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
     let found = host(json!({})).call(0, "graph", method, &args).unwrap_err();
     assert!(found.contains(expect), "{found}");
 }
@@ -254,7 +254,7 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[rstest]
 #[case(json!({"comits": []}), "`graph` has no member `comits`")]
 #[case(json!({"commits": [1]}), "`commits[0]` must be a string")]
-#[case(json!({"commits": ["a", "a"]}), "`commits[1]`: the commit `a` is there already")]
+#[case(json!({"commits": ["a", "a"]}), "`commits[1]`: the commit `a` occurs twice")]
 #[case(json!({"nodes": [{"id": "n", "label": "L", "first_seen": 1}]}), "`nodes[0].first_seen` must be one of the 0 `commits`")]
 #[case(json!({"commits": ["a"], "nodes": [{"id": "n", "label": "L"}]}), "`nodes[0].first_seen` is missing")]
 #[case(json!({"commits": ["a"], "nodes": [{"id": "n", "label": "L", "first_seen": 0}]}), "counted from 1")]
@@ -263,10 +263,10 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"commits": ["a"], "nodes": [{"label": "L", "first_seen": 1}]}), "`nodes[0].id` is missing")]
 #[case(json!({"commits": ["a"], "nodes": [{"id": "n", "first_seen": 1}]}), "`nodes[0].label` is missing")]
 #[case(json!({"commits": ["a"], "nodes": [{"id": "n", "label": "L", "properties": [], "first_seen": 1}]}), "properties` must be an object")]
-#[case(json!({"commits": ["a"], "nodes": [{"id": "n", "label": "L", "first_seen": 1}, {"id": "n", "label": "L", "first_seen": 1}]}), "`nodes[1].id`: the node `n` is there already")]
+#[case(json!({"commits": ["a"], "nodes": [{"id": "n", "label": "L", "first_seen": 1}, {"id": "n", "label": "L", "first_seen": 1}]}), "`nodes[1].id`: the node `n` occurs twice")]
 #[case(json!({"edges": [{"from": "a", "to": "b", "kind": "K"}]}), "`edges[0].from`: there is no node `a`")]
 #[case(json!({"faults": [{"code": "X"}]}), "`faults[0].message` is missing")]
-fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
+fn wrong_scripts_are_refused(#[case] script: Value, #[case] expect: &str) {
     let found = Host::check("graph", &script, KINDS).unwrap_err();
     assert!(found.contains(expect), "{found}");
 }
@@ -328,9 +328,9 @@ impl Small {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Held against every pair of nodes and every edge, one by one.
+    /// Compared with a scan of every pair of nodes and every edge.
     #[test]
-    fn an_edge_query_finds_what_looking_at_everything_finds(
+    fn an_edge_query_equals_a_full_scan(
         small in small(), commit in 1..=COMMITS, label in prop_oneof![Just("A"), Just("B")],
         kind in prop_oneof![Just("K"), Just("L")], x in 0_i64..3, y in 0_i64..3, forward: bool,
         limit in 0_usize..8,
@@ -360,7 +360,7 @@ proptest! {
     }
 
     #[test]
-    fn order_and_counts_are_those_of_a_list(small in small(), commit in 1..=COMMITS) {
+    fn order_and_counts_equal_those_of_a_list(small in small(), commit in 1..=COMMITS) {
         let graph = MemoryGraph::from_script(&small.script()).unwrap();
         let hint = format!("/* @commit: c{commit} */");
         let there: Vec<usize> = (0..6).filter(|at| small.node_at(*at, commit)).collect();
@@ -399,7 +399,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn behind_the_trait_it_is_the_same_graph() {
+async fn the_trait_gives_the_same_rows() {
     let graph: &dyn sage_tools::Graph = &graph();
     let query = "MATCH (n:File {name: $name}) RETURN n.id";
     let params = json!({"name": "a.ts"});

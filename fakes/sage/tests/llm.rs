@@ -1,4 +1,4 @@
-//! The fake `llm` as a session plays it: every form of a turn, every fault, every mistake.
+//! The fake `llm` as a session plays it: every form of a turn, every fault, every wrong call.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ fn a_turn_is_what_chat_answers(#[case] turn: Value, #[case] expect: Result<Respo
 fn an_item_is_sent_as_it_is(#[case] item: Value, #[case] expect: Value) {
     let mut host = playing(json!([{"events": [item]}]));
     chat(&mut host).unwrap();
-    // As text, since members keep the order in which the script has them.
+    // Compared as text, because members keep the script's order.
     let Ok(Response::Now { reply: Ok(reply), recorded: false }) = next(&mut host, 1, "1") else {
         panic!("not answered at once");
     };
@@ -136,7 +136,7 @@ fn a_stalled_next_is_set_free_by_stop() {
 }
 
 #[test]
-fn a_next_that_crosses_a_stop_is_told_that_it_is_done() {
+fn a_next_that_crosses_a_stop_gets_done() {
     let mut host = playing(json!([{"events": [text("a"), text("b")]}]));
     chat(&mut host).unwrap();
     assert_eq!(stop(&mut host, "1"), recorded(Value::Null));
@@ -156,7 +156,7 @@ fn endless_goes_on_after_the_items() {
     assert_eq!(stop(&mut host, "1"), recorded(Value::Null));
 }
 
-/// A consumer may leave at `end`, or ask once more and be told that it is done: both are right.
+/// A consumer may stop at `end`, or ask once more and get `done`.
 #[rstest]
 #[case::nothing_left(json!({"events": [text("a")]}), 1, false)]
 #[case::something_left(json!({"events": [text("a"), text("b")]}), 1, true)]
@@ -165,7 +165,7 @@ fn endless_goes_on_after_the_items() {
 #[case::after_end(json!({"events": [{"type": "end"}, text("late")]}), 1, false)]
 #[case::endless_after_end(json!({"events": [{"type": "end"}], "endless": text("late")}), 1, false)]
 #[case::empty(json!({"events": []}), 0, false)]
-fn a_stop_counts_where_something_was_left(
+fn a_stop_is_recorded_only_if_something_was_left(
     #[case] turn: Value,
     #[case] taken: u64,
     #[case] counts: bool,
@@ -182,7 +182,7 @@ fn a_stop_counts_where_something_was_left(
 }
 
 #[test]
-fn streams_are_apart_and_numbered_as_they_begin() {
+fn streams_are_independent_and_numbered_in_order() {
     let stream = |word: &str| json!({"events": [text(word), {"stall": true}]});
     let mut host = playing(json!([stream("a"), {"text": "b"}, stream("c")]));
     assert_eq!(chat(&mut host), recorded(json!({"stream": "1"})));
@@ -199,7 +199,7 @@ fn streams_are_apart_and_numbered_as_they_begin() {
 }
 
 #[test]
-fn models_are_told_by_name() {
+fn models_are_listed_by_provider() {
     let mut host = playing(json!([]));
     let models = host.call(0, "llm", "models", &json!({"provider": "p"}));
     assert_eq!(models, recorded(json!([{"name": "m1"}, {"name": "m2"}])));
@@ -221,7 +221,7 @@ fn models_are_told_by_name() {
 #[case::stop("stop", json!({"stream": "7"}), "there is no stream `7`")]
 #[case::no_object("stop", json!("1"), "takes an object with `stream`")]
 #[case::no_turns("chat", json!({"provider": "p", "options": {}}), "its script has no turns")]
-fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
+fn wrong_calls_are_refused(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
     let found = playing(json!([])).call(0, "llm", method, &args).unwrap_err();
     assert!(found.contains(expect), "{found}");
 }
@@ -237,7 +237,7 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"providers": {"p": {"seed": 1.5}}}), "`providers.p.seed` must be a whole number")]
 #[case(json!({"providers": {"p": {"seed": 1, "turns": []}}}), "only one of them")]
 #[case(json!({"providers": {"p": {"turns": {}}}}), "`providers.p.turns` must be an array")]
-fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
+fn wrong_scripts_are_refused(#[case] script: Value, #[case] expect: &str) {
     let found = Host::check("llm", &script, KINDS).unwrap_err();
     assert!(found.starts_with("the script of the fake `llm` is wrong: "), "{found}");
     assert!(found.contains(expect), "{found}");
@@ -254,7 +254,7 @@ fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
 #[case(json!({"error": {"code": "X"}}), "turns[0].error.message` is missing")]
 #[case(json!({"error": {"code": 1, "message": ""}}), "turns[0].error.code` must be a string")]
 #[case(json!({"events": {}}), "turns[0].events` must be an array")]
-#[case(json!({"events": ["a"]}), "turns[0].events[0]` is no StreamEvent: a string instead of an object")]
+#[case(json!({"events": ["a"]}), "turns[0].events[0]` is not a StreamEvent: a string instead of an object")]
 #[case(json!({"events": [{"type": "txt"}]}), "`type` is \"txt\"; right are text, tool_call, tool_result, end")]
 #[case(json!({"events": [{"type": "text"}]}), "`value` is missing")]
 #[case(json!({"events": [{"type": "text", "value": 1}]}), "`value` must be a string")]
@@ -267,8 +267,8 @@ fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
 #[case(json!({"events": [{"stall": 1}]}), "events[0].stall` must be true")]
 #[case(json!({"events": [{"error": {}}]}), "events[0].error.code` is missing")]
 #[case(json!({"events": [], "endless": {"stall": true}}), "endless` must be an event")]
-#[case(json!({"events": [], "endless": {"type": "x"}}), "endless` is no StreamEvent")]
-fn a_wrong_turn_is_told(#[case] turn: Value, #[case] expect: &str) {
+#[case(json!({"events": [], "endless": {"type": "x"}}), "endless` is not a StreamEvent")]
+fn wrong_turns_are_refused(#[case] turn: Value, #[case] expect: &str) {
     let script = json!({"providers": {"p": {"turns": [turn]}}});
     let found = Host::check("llm", &script, KINDS).unwrap_err();
     assert!(found.contains(expect), "{found}");

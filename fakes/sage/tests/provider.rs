@@ -9,7 +9,7 @@ use rstest::rstest;
 use sage_llm::{ChatOptions, Llm, Settings};
 use serde_json::{Value, json};
 
-/// What comes of a conversation: the items, and perhaps the code of an error.
+/// The result of a conversation: its items, and possibly an error code.
 async fn played(provider: &Arc<FakeProvider>, tools: &Arc<ScriptedTools>, options: Value) -> Value {
     let llm = Llm::new();
     llm.set_provider(Arc::clone(provider) as _);

@@ -1,5 +1,5 @@
-//! Relay: each side is real once. The real tools run for a fake client, and the real wrapper runs
-//! fake tools that answer what the real ones would. Both must tell the same story, item for item.
+//! Relay tests: each side is real once. The real tools run for a fake client, and the real wrapper runs fake tools
+//! that replay the real answers. Both must produce the same items.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 /// How many pairs of each kind.
 const PAIRS: u64 = 24;
 
-/// What the model may call. `Edit` is never permitted.
+/// The tools that the model may call. `Edit` is never permitted.
 fn tools() -> Value {
     let file = json!({"type": "string",
         "enum": ["a.txt", "sub/b.txt", "missing.txt", "../outside/c.txt", ".sage/x"]});
@@ -48,7 +48,7 @@ fn options(seed: u64) -> ChatOptions {
     ChatOptions::from_json(&options).expect("these are options")
 }
 
-/// The real tools over a folder, which write down what they were asked and what they answered.
+/// The real tools in a folder. They record their calls and answers.
 struct RealTools {
     registry: Registry,
     context: ToolContext,
@@ -92,7 +92,7 @@ impl ToolRunner for RealTools {
     }
 }
 
-/// Texts that follow each other are one text: where an answer is cut is nobody's promise.
+/// Joins adjacent texts, because the contract does not say where a stream splits text.
 fn joined(said: Said) -> (Vec<Value>, Option<String>) {
     let mut events: Vec<Value> = Vec::new();
     for event in said.events {
@@ -110,7 +110,7 @@ fn joined(said: Said) -> (Vec<Value>, Option<String>) {
     (events, said.outcome.err().map(|error| error.code().to_owned()))
 }
 
-/// What a pair was about, so that a test can tell that it saw something.
+/// What the pairs covered, so that a test can check that it saw something.
 #[derive(Debug, Default)]
 struct Tally {
     calls: usize,
@@ -120,7 +120,7 @@ struct Tally {
     failed: usize,
 }
 
-/// Plays the pair and holds the two stories against each other.
+/// Plays the pair and compares the two conversations.
 async fn relay(voice: Voice, seed: u64, tally: &mut Tally) {
     let folder = TempWorkspace::new("relay-").expect("a folder");
     let real = Arc::new(RealTools::over(&folder));
@@ -128,7 +128,7 @@ async fn relay(voice: Voice, seed: u64, tally: &mut Tally) {
     let (with_real_tools, end) = joined(client.chat(options(seed)).await);
     let ran = std::mem::take(&mut *real.ran.lock().expect("nobody panicked"));
 
-    // What the wrapper refuses itself never reaches a tool.
+    // Calls that the wrapper refuses never reach a tool.
     let schemas = tools();
     let reaches = |name: &str, input: &Value| {
         let tool = schemas.as_array().into_iter().flatten().find(|tool| tool["name"] == name);
@@ -179,8 +179,8 @@ async fn relay(voice: Voice, seed: u64, tally: &mut Tally) {
     tally.failed += usize::from(end.is_some());
 }
 
-/// Equal; of a refusal of arguments only what the contract says, since two different schemas were
-/// held against them: the declared one and the tool's own.
+/// Compares two items. Of a refusal of arguments, compares only what the contract says, because the two sides used
+/// different schemas: the declared one and the tool's own.
 #[track_caller]
 fn same(one: &Value, other: &Value, place: &str) {
     let refused = |item: &Value| item["result"]["error"]["code"] == "EVALIDATION";
@@ -195,7 +195,7 @@ fn same(one: &Value, other: &Value, place: &str) {
     }
 }
 
-/// What can be known of a result without asking the tools.
+/// What a result must be, without asking the tools.
 #[track_caller]
 fn predicted(name: &str, input: &Value, result: &Value) {
     let text = |name: &str| input[name].as_str().unwrap_or_default();
@@ -229,8 +229,7 @@ fn predicted(name: &str, input: &Value, result: &Value) {
     }
 }
 
-/// A script out of a seed: up to four rounds with calls, good and bad, and a last one; now and then a
-/// fault.
+/// A script from a seed: up to four rounds with good and bad calls, a last round, and sometimes a fault.
 fn script(seed: u64) -> Value {
     let mut draws = Draws::new(seed, "a script");
     let tools = tools();
@@ -245,7 +244,7 @@ fn script(seed: u64) -> Value {
         for _ in 0..1 + draws.below(3) {
             let tool = draws.one_of(tools).expect("there are tools");
             let fits = fitting(&tool["parameters"], &mut draws).expect("arguments");
-            // One fault at a time: which of two is told is nobody's promise, and `Edit` has one.
+            // One fault at a time: the contract does not say which of two is reported, and `Edit` already has one.
             let kind = if tool["name"] == "Edit" { 7 } else { draws.below(8) };
             let (name, arguments) = match kind {
                 0 => (json!("Nobody"), fits),

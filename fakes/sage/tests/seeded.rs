@@ -1,4 +1,4 @@
-//! The seeded model: the same words for ever, and arguments that fit.
+//! The seeded model: always the same words, and arguments that fit.
 
 use jsonschema::Validator;
 use proofmark_fakes::draws::Draws;
@@ -46,12 +46,12 @@ fn options() -> Value {
 #[case(6, r#"[{"type":"text","value":"ember"},{"type":"tool_call","toolName":"Search","arguments":{"exact":false,"limit":16,"terms":["fjord","north","kelp","iris"]},"callId":"call-5db18dfe-0"},{"type":"end","usage":{"prompt":4,"completion":2}}]"#)]
 #[case(8, r#"[{"type":"text","value":"iris"},{"type":"text","value":" moss"},{"type":"text","value":" amber"},{"type":"text","value":" birch"},{"type":"tool_call","toolName":"Read","arguments":{"file":"b.txt"},"callId":"call-f0f23758-0"},{"type":"tool_call","toolName":"Search","arguments":{"limit":17,"terms":["iris"]},"callId":"call-c254fba7-1"},{"type":"end","usage":{"prompt":4,"completion":6}}]"#)]
 #[case(4, r#"[{"type":"text","value":"fjord"},{"type":"text","value":" ember"},{"type":"text","value":" pine"},{"type":"text","value":" lumen"},{"type":"text","value":" haze"},{"type":"text","value":" haze"},{"type":"text","value":" haze"},{"type":"tool_call","toolName":"Search","arguments":{"limit":29,"terms":["birch","haze"]},"callId":"call-59da24fd-0"},{"type":"tool_call","toolName":"Read","arguments":{"file":"b.txt"},"callId":"call-dcac0d7f-1"},{"type":"end","usage":{"prompt":4,"completion":9}}]"#)]
-fn a_seed_says_the_same_for_ever(#[case] seed: u64, #[case] expect: &str) {
+fn a_seed_always_gives_the_same_words(#[case] seed: u64, #[case] expect: &str) {
     assert_eq!(bytes(seed, &options()), expect);
 }
 
 #[test]
-fn the_largest_seed_text_beyond_ascii_and_a_limit_are_as_elsewhere() {
+fn the_largest_seed_unicode_text_and_a_limit_match_the_python_model() {
     let options = json!({"model": "grün", "max_tokens": 2,
         "messages": [{"role": "user", "content": "hi"}]});
     let expect = r#"[{"type":"text","value":"kelp"},{"type":"text","value":" cedar"},{"type":"end","usage":{"prompt":1,"completion":2}}]"#;
@@ -59,7 +59,7 @@ fn the_largest_seed_text_beyond_ascii_and_a_limit_are_as_elsewhere() {
 }
 
 #[test]
-fn only_the_conversation_counts_and_not_how_it_is_written() {
+fn only_the_conversation_counts_not_its_spelling() {
     let found = bytes(4, &options());
     let mut other = options();
     other["requestId"] = json!("r-2");
@@ -91,11 +91,11 @@ fn after_a_tool_has_answered_there_is_only_text() {
             .push(json!({"role": "tool", "tool_call_id": "c", "content": "{}"}));
         assert!(events(seed, &options).iter().all(|it| it["type"] != "tool_call"));
     }
-    // A coin for whether, a coin for one or two: 150 are expected.
+    // A coin for whether to call, a coin for one or two: 150 are expected.
     assert!((100..200).contains(&calls), "{calls} calls");
 }
 
-/// What is said of a schema that nothing is found for.
+/// Schemas for which no arguments are found.
 #[rstest]
 #[case::unknown(json!({"type": "object", "oneOf": [{}]}))]
 #[case::pattern(json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string", "pattern": "#"}}}))]
@@ -112,7 +112,7 @@ fn after_a_tool_has_answered_there_is_only_text() {
 #[case::undescribed_object(json!({"type": "object", "enum": [{"a": 1}]}))]
 #[case::no_pattern(json!({"type": "string", "pattern": "("}))]
 #[case::tuple(json!({"type": "array", "minItems": 1, "items": [{}]}))]
-fn what_cannot_be_fitted_is_not_called(#[case] schema: Value) {
+fn tools_without_fitting_arguments_are_not_called(#[case] schema: Value) {
     assert_eq!(fitting(&schema, &mut Draws::new(0, "")), None);
     let mut options = options();
     options["tools"] = json!([{"name": "T", "parameters": schema}]);
@@ -124,7 +124,7 @@ fn what_cannot_be_fitted_is_not_called(#[case] schema: Value) {
 }
 
 #[test]
-fn a_schema_that_is_nested_for_ever_is_given_up() {
+fn endlessly_nested_schemas_are_skipped() {
     let mut schema = json!({"type": "string"});
     for _ in 0..100 {
         schema = json!({"type": "array", "minItems": 1, "items": schema});
@@ -132,7 +132,7 @@ fn a_schema_that_is_nested_for_ever_is_given_up() {
     assert_eq!(fitting(&schema, &mut Draws::new(0, "")), None);
 }
 
-/// Whatever is not of the right form is taken as not there.
+/// Options of the wrong form count as absent.
 #[rstest]
 #[case(json!({}))]
 #[case(json!({"messages": 1, "tools": {}, "max_tokens": -1}))]
@@ -228,10 +228,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_found_fits(schema in any_schema(), seed: u64) {
-        // By another's reading of JSON Schema, and with properties that nobody declared refused.
+    fn generated_values_fit(schema in any_schema(), seed: u64) {
+        // Checked by another validator, which refuses undeclared properties.
         let validator: Validator = jsonschema::draft202012::new(&closed(&schema)).unwrap();
-        // The reference takes only objects as schemas.
+        // The reference accepts only objects as schemas.
         let reference = InputSchema::compile(&schema);
         let mut draws = Draws::new(seed, "");
         for value in (0..32).filter_map(|_| fitting(&schema, &mut draws)) {
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_is_said_to_the_same(seed: u64, content in "\\PC{0,20}", schema in any_schema()) {
+    fn the_same_conversation_gets_the_same_answer(seed: u64, content in "\\PC{0,20}", schema in any_schema()) {
         let options = json!({"model": "m", "messages": [{"role": "user", "content": content}],
             "tools": [{"name": "T", "parameters": schema}]});
         let found = bytes(seed, &options);
@@ -263,9 +263,9 @@ proptest! {
         prop_assert!(events[0]["type"] == "text");
     }
 
-    /// Two of a kind can happen: one word of sixteen, once in eight. Five in a row cannot.
+    /// Two equal answers can happen: one word of sixteen, once in eight. Five in a row cannot.
     #[test]
-    fn another_seed_or_another_message_is_answered_otherwise(seed in 0..u64::MAX - 5, content in "[a-z]{1,9}") {
+    fn another_seed_or_message_gets_another_answer(seed in 0..u64::MAX - 5, content in "[a-z]{1,9}") {
         let options = |more: u64| json!({"model": "m",
             "messages": [{"role": "user", "content": format!("{content}{}", "!".repeat(more as usize))}]});
         let found = bytes(seed, &options(0));
@@ -276,7 +276,7 @@ proptest! {
     }
 }
 
-/// The same schema with every object closed, unless it is open by its own word.
+/// The same schema with every object closed, unless it declares itself open.
 fn closed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) if members.get("type") == Some(&json!("object")) => {

@@ -1,4 +1,4 @@
-//! The fake `tools`: every form of an answer, and every mistake.
+//! The fake `tools`: every form of an answer, and every wrong call.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -75,7 +75,7 @@ fn each_tool_has_its_own_answers_in_order() {
 #[case("execute", json!({"name": "A"}), "takes an `input`")]
 #[case("execute", json!({"input": 1}), "`name`, which is missing")]
 #[case("execute", json!({"name": "A", "input": 1, "ctx": {}}), "takes an object with `name` and `input`")]
-fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
+fn wrong_calls_are_refused(#[case] method: &str, #[case] args: Value, #[case] expect: &str) {
     let mut host = playing(json!({"A": [{"value": {"ok": true}}], "B": []}));
     let found = host.call(0, "tools", method, &args).unwrap_err();
     assert!(found.contains(expect), "{found}");
@@ -95,12 +95,12 @@ fn a_mistake_is_told(#[case] method: &str, #[case] args: Value, #[case] expect: 
 #[case(json!({"results": {"T": [{"value": {"ok": true, "log": [{"ts": "t", "name": "n"}]}}]}}), "value.log[0].msg` is missing")]
 #[case(json!({"results": {"T": [{"error": {"message": "x"}}]}}), "error.code` is missing")]
 #[case(json!({"results": {"T": [{"stall": "yes"}]}}), "`results.T[0].stall` must be true")]
-fn a_wrong_script_is_told(#[case] script: Value, #[case] expect: &str) {
+fn wrong_scripts_are_refused(#[case] script: Value, #[case] expect: &str) {
     let found = Host::check("tools", &script, KINDS).unwrap_err();
     assert!(found.contains(expect), "{found}");
 }
 
-/// Behind the real registry: what is logged is logged first, and is no part of the result.
+/// Through the real registry: the log is written first and is not part of the result.
 #[rstest]
 #[case::log(
     json!({"value": {"ok": true, "data": 1, "log": [{"ts": "t", "name": "n", "msg": "m"}, {"ts": "u", "name": "n", "msg": "o", "data": [2]}]}}),

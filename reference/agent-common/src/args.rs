@@ -1,4 +1,4 @@
-//! The arguments of a tool: what it takes, told once, for the schema and for the check.
+//! The arguments of a tool, declared once for both the schema and the check.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::names::{
 use crate::records::Status;
 use crate::refusal::{Code, Refusal};
 
-/// So many bytes of what a caller sent are told again in a message.
+/// Limit of the caller's bytes that a message repeats.
 const MOST_QUOTED: u64 = 80;
 
-/// As much of what a caller sent as a message tells again.
+/// As much of the caller's input as a message repeats.
 pub(crate) fn quoted(text: &str) -> &str {
     cut(text, MOST_QUOTED)
 }
 
 /// What is wrong with the value of a member.
 pub(crate) enum Fault {
-    /// It is of another kind, or out of bounds.
+    /// It has the wrong type, or is out of bounds.
     Input(String),
     /// It is a name that the caller chose badly.
     Name(NameError),
@@ -51,7 +51,7 @@ pub(crate) const fn required<T: Argument>(name: &'static str) -> Member {
     Member { name, required: true, schema: T::schema, check: check::<T> }
 }
 
-/// A member that may be absent; `null` is not absence.
+/// A member that may be absent; `null` does not count as absent.
 pub(crate) const fn optional<T: Argument>(name: &'static str) -> Member {
     Member { name, required: false, schema: T::schema, check: check::<T> }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// `arguments`, if each member is one that the tool takes, and right in itself.
+    /// Checks that the tool takes each member of `arguments`, and that each is valid.
     pub(crate) fn check(members: &[Member], arguments: &'a Value) -> Result<Self, Refusal> {
         let Value::Object(given) = arguments else {
             return Err(Refusal::invalid_input(format!(
@@ -104,7 +104,7 @@ impl<'a> Args<'a> {
         Ok(Self { members: given })
     }
 
-    /// The members as they came.
+    /// The members as received.
     pub(crate) fn as_given(&self) -> &'a Map<String, Value> {
         self.members
     }
@@ -168,7 +168,7 @@ macro_rules! names {
     };
 }
 
-// White space around a graph id is free, so a schema cannot count its characters.
+// White space around a graph id is allowed, so a schema cannot count its characters.
 names! {
     WorkspaceId: { "type": "string", "minLength": 1, "maxLength": WorkspaceId::MOST, "pattern": PATH_PATTERN };
     BranchName: { "type": "string", "minLength": 1, "maxLength": BranchName::MOST, "pattern": PATH_PATTERN };
@@ -238,8 +238,7 @@ impl Argument for bool {
     }
 }
 
-/// An integer of 0 or more. One that is too large for us is larger than anything here, so it is
-/// taken for the largest.
+/// An integer of at least 0. One that is too large for us exceeds everything here, so it becomes the largest.
 impl Argument for u64 {
     fn schema() -> Value {
         json!({ "type": "integer", "minimum": 0 })
@@ -308,7 +307,7 @@ impl Argument for Take {
     }
 }
 
-/// Which checkpoints a patch names, and what it makes of them.
+/// The checkpoints that a patch names, and their new values.
 pub(crate) struct Confirm {
     pub(crate) criteria: Option<bool>,
     pub(crate) tests: Option<bool>,

@@ -1,25 +1,25 @@
-//! Budgets: how much of an answer is given, and how that is told.
+//! Budgets: how much of an answer is returned, and how a cut is reported.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// How many items a list shows when the caller does not say.
+/// Default number of items in a list.
 pub const DEFAULT_LIMIT: u64 = 50;
-/// The most that a caller may ask for.
+/// Limit of what a caller may ask for.
 pub const MOST_LIMIT: u64 = 1000;
-/// The bytes of `[]`: no list is shorter.
+/// The bytes of `[]`, the shortest list.
 pub const SMALLEST_LIST: u64 = 2;
 
-/// What was used of the knob that cut an answer, and what that knob was.
+/// How much of the knob that cut an answer was used, and which knob it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Budget {
-    /// Bytes, lines or items that are shown.
+    /// Shown bytes, lines or items.
     pub used: u64,
     /// The knob.
     pub limit: u64,
 }
 
-/// The longest beginning of `text` of at most `most` bytes that ends between two characters.
+/// The longest prefix of `text` of at most `most` bytes that ends between two characters.
 pub fn cut(text: &str, most: u64) -> &str {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     &text[..text.floor_char_boundary(most)]
@@ -35,30 +35,30 @@ pub fn cut_lines(text: &str, most: u64) -> &str {
     }
 }
 
-/// The knobs of a text. Several may be given; the one that leaves least wins.
+/// The knobs of a text. If several are given, the one that leaves least wins.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextBudget {
-    /// At most so many bytes of UTF-8, whatever its name says.
+    /// Limit in bytes of UTF-8, despite its name.
     pub max_chars: Option<u64>,
-    /// At most so many bytes.
+    /// Limit in bytes.
     pub max_bytes: Option<u64>,
-    /// At most so many lines.
+    /// Limit in lines.
     pub max_lines: Option<u64>,
 }
 
 impl TextBudget {
-    /// What of `text` is shown, and by which knob it was cut, if it was.
+    /// The shown part of `text`, and the knob that cut it, if any.
     pub fn apply<'t>(&self, text: &'t str) -> (&'t str, Option<Budget>) {
         let cuts = [
             self.max_chars.map(|most| (cut(text, most), most, None)),
             self.max_bytes.map(|most| (cut(text, most), most, None)),
             self.max_lines.map(|most| (cut_lines(text, most), most, Some(most))),
         ];
-        // `min_by_key` gives the first of equals: the order above is the order of precedence.
+        // `min_by_key` returns the first of equals: the order above is the order of precedence.
         let shortest = cuts.into_iter().flatten().min_by_key(|(shown, ..)| shown.len());
         match shortest {
             Some((shown, limit, lines)) if shown.len() < text.len() => {
-                // A text that was cut by lines has all the lines that it may have.
+                // A text cut by lines uses all its lines.
                 let used = lines.unwrap_or(shown.len() as u64);
                 (shown, Some(Budget { used, limit }))
             }
@@ -67,14 +67,14 @@ impl TextBudget {
     }
 }
 
-/// Which part of a list is asked for.
+/// The requested part of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Page {
-    /// At most so many items.
+    /// Limit of items.
     pub limit: u64,
-    /// So many are passed over.
+    /// How many items to skip.
     pub offset: u64,
-    /// `items` as compact JSON has at most so many bytes.
+    /// Limit of `items` as compact JSON, in bytes.
     pub max_chars: Option<u64>,
 }
 
@@ -85,8 +85,8 @@ impl Default for Page {
 }
 
 impl Page {
-    /// The list: `items`, `total`, `truncated`, and `budget` where it is truncated. Only what may be
-    /// shown is made into JSON.
+    /// The list: `items`, `total`, `truncated`, and `budget` if it is truncated. Converts only the shown items to
+    /// JSON.
     pub fn of<T>(
         &self,
         rows: impl Iterator<Item = T>,

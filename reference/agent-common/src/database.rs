@@ -6,20 +6,20 @@ use redb::{Database as File, ReadableDatabase as _, ReadableTable as _, TableDef
 
 use crate::tables::{Changes, Tables};
 
-/// What this version reads and writes. Another one in a file is refused.
+/// The format that this version reads and writes. A file with another one is refused.
 const FORMAT: &str = "1";
 const ABOUT: TableDefinition<&str, &str> = TableDefinition::new("about");
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file cannot be read or written, is no database, or is open elsewhere.
+    /// The file cannot be read or written, is not a database, or is open elsewhere.
     #[error("the database cannot be opened: {0}")]
     Storage(#[from] redb::Error),
-    /// It was written by another version, or is not ours.
+    /// Another version wrote it, or it is not ours.
     #[error("the database has the format `{found}`, and this version reads `{FORMAT}`")]
     Format { found: String },
-    /// A record is not of the form in which it is written.
+    /// A record does not have the expected form.
     #[error("the database has a record in `{table}` that cannot be read, `{key}`: {reason}")]
     Record { table: &'static str, key: String, reason: serde_json::Error },
 }
@@ -30,7 +30,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the file at `path`, which is made if it is not there, with everything that it holds.
+    /// Opens or creates the file at `path`, and loads its content.
     pub(crate) fn open(path: &Path) -> Result<(Self, Tables), OpenError> {
         Self::load(File::create(path).map_err(redb::Error::from)?)
     }
@@ -42,7 +42,7 @@ impl Database {
         Ok((database, tables))
     }
 
-    /// Writes the format into a new file, and makes all tables; holds an old one to it.
+    /// Writes the format and all tables into a new file; checks the format of an old one.
     fn check_format(&self) -> Result<(), OpenError> {
         let transaction = self.file.begin_write().map_err(redb::Error::from)?;
         let names = transaction.list_tables().map_err(redb::Error::from)?;
@@ -81,7 +81,7 @@ impl Database {
         Ok(tables)
     }
 
-    /// Writes all changes or none. When this returns `Ok`, they are on the disk.
+    /// Writes all changes or none. When it returns `Ok`, they are on the disk.
     pub(crate) fn commit(&self, changes: &Changes) -> Result<(), redb::Error> {
         let transaction = self.file.begin_write()?;
         for change in changes.list() {

@@ -13,17 +13,17 @@ pub struct Envelope {
     pub success: bool,
     /// The tool that was called.
     pub intent: String,
-    /// What the tool gives; empty on failure.
+    /// The tool's result; empty on failure.
     pub result: Map<String, Value>,
-    /// What the caller should know besides.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
     /// Calls that would succeed now.
     pub suggestions: Vec<Suggestion>,
-    /// Free for the server; this one has nothing to add.
+    /// Free for the server; this one leaves it empty.
     pub context: Map<String, Value>,
     /// Why the call was refused; `null` on success.
     pub error: Option<Failure>,
-    /// When the answer was made, in UTC.
+    /// The time of the answer, in UTC.
     #[serde(serialize_with = "as_text")]
     pub timestamp: Timestamp,
 }
@@ -46,7 +46,7 @@ pub struct Failure {
 /// A call that succeeds as it stands.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Suggestion {
-    /// What is to be done.
+    /// What to do.
     pub action: Action,
     /// The tool to call.
     pub target: String,
@@ -54,13 +54,13 @@ pub struct Suggestion {
     pub reason: String,
     /// How much it matters.
     pub priority: Priority,
-    /// Whether it was tried. This server tells no other.
+    /// Whether it was tried. This server suggests only calls that were.
     pub validated: bool,
     /// The arguments.
     pub params: Value,
 }
 
-/// What a suggestion asks for. There is one kind.
+/// What a suggestion asks for. There is only one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -69,7 +69,7 @@ pub enum Action {
 }
 
 impl Suggestion {
-    /// `proposal`, after it was seen to succeed.
+    /// `proposal`, after it was tried successfully.
     pub(crate) fn tried(proposal: Proposal) -> Self {
         Self {
             action: Action::CallTool,

@@ -1,23 +1,23 @@
-//! Lines and the JSON-RPC messages in them.
+//! Reads lines, and the JSON-RPC messages in them.
 
 use serde_json::{Map, Value, json};
 use tokio::io::{self, AsyncBufRead, AsyncBufReadExt as _};
 
-/// A line of more bytes is refused, and not kept while it is read.
+/// A longer line is refused, and not kept while it is read.
 pub const MOST_OF_A_LINE: usize = 16 << 20;
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// It is in the buffer, without its end.
+    /// The line is in the buffer, without its end.
     Whole,
-    /// It was too long, and was passed over.
+    /// The line was too long and was skipped.
     TooLong,
-    /// There are no more.
+    /// End of input.
     End,
 }
 
-/// Reads one line into `line`. What comes after the last newline is a line, too, if it is not empty.
+/// Reads one line into `line`. Text after the last newline counts as a line if it is not empty.
 pub(crate) async fn read_line(
     input: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,
@@ -49,7 +49,7 @@ pub(crate) async fn read_line(
     }
 }
 
-/// An error of JSON-RPC: it is about the message, not about what a tool does.
+/// A JSON-RPC error: it is about the message, not about a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RpcError {
     pub(crate) code: i64,
@@ -61,7 +61,7 @@ impl RpcError {
     pub(crate) const INVALID_REQUEST: i64 = -32600;
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
-    /// As language servers say it; MCP has no number of its own.
+    /// The code of language servers; MCP defines none.
     pub(crate) const NOT_INITIALIZED: i64 = -32002;
 
     pub(crate) fn new(code: i64, message: impl Into<String>) -> Self {
@@ -77,18 +77,18 @@ pub(crate) struct Request {
     pub(crate) params: Option<Value>,
 }
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Message {
     Request(Request),
-    /// A notification, an answer to nothing that we asked, or a blank line: nobody waits for a word.
+    /// A notification, an answer to no request of ours, or a blank line: no answer is needed.
     Unanswered,
 }
 
 /// Reads a line as a message.
 ///
 /// # Errors
-/// With the id that an answer must carry: the message's own if it has a legal one, else `null`.
+/// Includes the id for the answer: the message's own if it is legal, else `null`.
 pub(crate) fn read_message(line: &[u8]) -> Result<Message, (Value, RpcError)> {
     if line.trim_ascii().is_empty() {
         return Ok(Message::Unanswered);

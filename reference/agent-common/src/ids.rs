@@ -1,14 +1,14 @@
-//! Identifiers that the server makes: plans, tasks, steps and their places, conflicts.
+//! Identifiers that the server creates: plans, tasks, steps and their places, conflicts.
 //!
-//! An id that is well-formed need not name anything. So each keeps its text, and tells the number
-//! behind it only where this server could have made it.
+//! A well-formed id need not name anything. So each keeps its text, and reveals its number only if this server could
+//! have created it.
 
 use std::fmt;
 use std::num::ParseIntError;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no id of its kind.
+/// Why a text is not an id of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a {what} looks like {pattern}, such as `{example}`")]
 pub struct IdError {
@@ -25,13 +25,13 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// What one looks like.
+            /// What an id looks like.
             pub const PATTERN: &str = $pattern;
 
-            /// The id that `text` is.
+            /// Parses `text`.
             ///
             /// # Errors
-            /// When `text` does not look like one.
+            /// If `text` is not well-formed.
             pub fn parse(text: &str) -> Result<Self, IdError> {
                 let fits: fn(&str) -> bool = $fits;
                 if fits(text) {
@@ -69,7 +69,7 @@ macro_rules! id {
     };
 }
 
-/// Whether `text` is one of the two words, a dash, and at least `least` characters that fit.
+/// Whether `text` is one of the two words, a dash, and at least `least` valid characters.
 fn word_and_rest(text: &str, words: [&str; 2], least: usize, fits: fn(&u8) -> bool) -> bool {
     let rest = words.iter().find_map(|word| text.strip_prefix(word)?.strip_prefix('-'));
     rest.is_some_and(|rest| rest.len() >= least && rest.as_bytes().iter().all(fits))
@@ -95,8 +95,8 @@ fn is_path(text: &str) -> bool {
 }
 
 id!(
-    /// A plan. The contract has one pattern for plans and tasks, so a task's id is well-formed here;
-    /// it names no plan.
+    /// A plan. The contract has one pattern for plans and tasks, so a task's id is well-formed here, but names no
+    /// plan.
     PlanId,
     "PlanId",
     "^(PLAN|TASK)-[0-9]{3,}$",
@@ -104,7 +104,7 @@ id!(
     plan_or_task
 );
 id!(
-    /// A task; a plan's id is well-formed here, and names no task.
+    /// A task. A plan's id is well-formed here, but names no task.
     TaskId,
     "TaskId",
     "^(PLAN|TASK)-[0-9]{3,}$",
@@ -136,16 +136,16 @@ id!(
     is_conflict
 );
 
-/// Ids that are a word and a count.
+/// Ids that consist of a word and a number.
 macro_rules! counted {
     ($name:ident, $form:literal, $read:expr) => {
         impl $name {
-            /// The id of the `number`th one of its workspace, from 1.
+            /// The id of number `number` in its workspace, from 1.
             pub(crate) fn of(number: u64) -> Self {
                 Self(format!($form, number))
             }
 
-            /// Which one of its workspace it is, if this server could have made it.
+            /// The number in its workspace, if this server could have created the id.
             pub(crate) fn number(&self) -> Option<u64> {
                 let (_, digits) = self.0.split_once('-')?;
                 let read: fn(&str) -> Result<u64, ParseIntError> = $read;
@@ -166,7 +166,7 @@ impl StepPath {
         Self(parts.join("."))
     }
 
-    /// The index at each depth; nothing where one is larger than any step's can be.
+    /// The index at each depth; none if one exceeds the index of any step.
     pub(crate) fn indexes(&self) -> Option<Vec<u64>> {
         self.0.split('.').map(|part| part.strip_prefix("s:")?.parse().ok()).collect()
     }

@@ -1,10 +1,9 @@
 //! What MCP tool servers of one family share: the envelope, identifiers, revisions, budgets, errors.
 //!
-//! Others are judged beside this crate, so it is written to be read. It is a whole server: plans,
-//! tasks, steps and a graph with branches, in memory or in a database file. Ids are counted and time
-//! is given, so the same calls get the same answers. A call works on a draft; if it is accepted, the
-//! draft goes to the disk and then to memory, and if it is refused the draft is dropped. A
-//! suggestion is tried on a draft of its own before it is made.
+//! Others are judged beside this crate, so it is written to be read. It is a whole server: plans, tasks, steps and a
+//! graph with branches, in memory or in a database file. Ids are counters and the caller passes the time, so the same
+//! calls get the same answers. A call works on a draft. An accepted draft goes to the disk and then to memory; a
+//! refused one is dropped. A suggestion is tried on a separate draft before it is made.
 //!
 //! ```no_run
 //! # async fn run() -> std::io::Result<()> {
@@ -16,15 +15,14 @@
 //!
 //! `proofmark show common` lists the promises that it keeps.
 //!
-//! Decided here: `intent` is the tool's name, on failure too. A plan's id is a well-formed TaskId, since
-//! the contract has one pattern for both, and names no task. `1.0` is an integer, as JSON Schema has
-//! it. A patch replaces `props` as a whole. A conflict that is resolved cannot be resolved again
-//! (`CONFLICT`), and a branch is not merged into itself (`INVALID_INPUT`). Merges compare what a node
-//! says, not how often it was written. A database that fails is `STORAGE_FAILED`, which is not in
-//! the contract's list.
+//! Decided here: `intent` is the tool's name, also on failure. A plan's id is a well-formed TaskId, because the
+//! contract has one pattern for both, but names no task. `1.0` is an integer, as in JSON Schema. A patch replaces
+//! `props` as a whole. A resolved conflict cannot be resolved again (`CONFLICT`), and a branch is not merged into
+//! itself (`INVALID_INPUT`). Merges compare the content of nodes, not their revisions. A database failure is
+//! `STORAGE_FAILED`, which is not in the contract's list.
 //!
-//! Left open: the wording of messages and hints; which of several faults of one call is told; the
-//! order of conflicts and edges in a list.
+//! Left open: the wording of messages and hints; which of several faults of one call is reported; the order of
+//! conflicts and edges in a list.
 
 mod args;
 mod budget;

@@ -6,26 +6,26 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no name of its kind.
+/// Why a text is not a name of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing is left of it, once white space around it is taken off where that is done.
+    /// It is empty, after trimming white space where that applies.
     #[error("a {what} must not be empty")]
     Empty { what: &'static str },
-    /// It has too many characters. Characters are Unicode scalar values.
+    /// It has too many characters (Unicode scalar values).
     #[error("a {what} has at most {most} characters, and this one has {found}")]
     TooLong { what: &'static str, most: usize, found: usize },
-    /// It has a character that must not stand there.
+    /// It has a character that is not allowed there.
     #[error("a {what} must not have {character:?} at character {at}; {allowed}")]
     Character { what: &'static str, character: char, at: usize, allowed: &'static str },
 }
 
-/// How long a name may be, and of what it is made.
+/// The length limit and the allowed characters of a name.
 struct Rule {
     what: &'static str,
     most: usize,
     allowed: &'static str,
-    /// Whether the character may stand at this place.
+    /// Whether the character is allowed at this position.
     fits: fn(usize, char) -> bool,
 }
 
@@ -74,13 +74,13 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// The most characters that one has.
+            /// Limit of characters.
             pub const MOST: usize = $rule.most;
 
-            /// The name that `text` is, in its canonical form.
+            /// Parses `text` to its canonical form.
             ///
             /// # Errors
-            /// When `text` is empty, too long, or has a character that must not stand there.
+            /// If `text` is empty, too long, or has a forbidden character.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 let canonical = $canonical(text);
                 $rule.check(canonical)?;
@@ -115,7 +115,7 @@ macro_rules! name {
     };
 }
 
-/// Nothing is taken off: white space in such a name is a fault.
+/// No trimming: white space in such a name is a fault.
 fn as_it_is(text: &str) -> &str {
     text
 }
@@ -150,29 +150,29 @@ name!(
     BRANCH
 );
 name!(
-    /// A node of a graph. White space around it is taken off. Sorted by code points.
+    /// A node of a graph. White space around it is trimmed. Sorted by code points.
     GraphNodeId,
     str::trim,
     NODE
 );
 name!(
-    /// The type of a node. White space around it is taken off.
+    /// The type of a node. White space around it is trimmed.
     GraphType,
     str::trim,
     TYPE
 );
 name!(
-    /// What an edge says of its two nodes. White space around it is taken off.
+    /// The relation of an edge. White space around it is trimmed.
     GraphRel,
     str::trim,
     REL
 );
 
-/// What a WorkspaceId and a branch look like, for schemas.
+/// The pattern of a WorkspaceId and of a branch, for schemas.
 pub(crate) const PATH_PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._/-]*$";
 
 impl BranchName {
-    /// The branch that is always there.
+    /// The branch that always exists.
     pub fn main() -> Self {
         Self("main".to_owned())
     }

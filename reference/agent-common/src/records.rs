@@ -1,4 +1,4 @@
-//! What is kept: one record for each entity, and how each is shown.
+//! The stored records, one for each entity, and their JSON forms.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,7 @@ pub(crate) enum Status {
     Done,
 }
 
-/// A workspace, with what it counts. The counts and the focus are not shown, so they do not move
-/// its revision.
+/// A workspace with its counters. The counters and the focus are not shown, so they do not change its revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Workspace {
     pub(crate) revision: u64,
@@ -52,7 +51,7 @@ pub(crate) struct Task {
     pub(crate) status: Status,
     pub(crate) notes: String,
     pub(crate) revision: u64,
-    /// How many steps stand directly below it.
+    /// The number of direct child steps.
     pub(crate) children: u64,
 }
 
@@ -87,7 +86,7 @@ pub(crate) struct Step {
     pub(crate) status: Status,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) revision: u64,
-    /// How many steps stand directly below it.
+    /// The number of direct child steps.
     pub(crate) children: u64,
 }
 
@@ -105,7 +104,7 @@ impl Step {
     }
 }
 
-/// Where the step of a number stands.
+/// The place of step number `number`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StepPlace {
     pub(crate) task: u64,
@@ -123,7 +122,7 @@ impl Branch {
     }
 }
 
-/// What a node says. Merges compare this and nothing else.
+/// The content of a node. Merges compare only this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
     #[serde(rename = "type")]
@@ -149,7 +148,7 @@ impl Node {
     }
 }
 
-/// What tells one edge of a branch from another, in the order in which edges are listed.
+/// The key of an edge in a branch, in listing order.
 pub(crate) type EdgeName = (GraphNodeId, GraphRel, GraphNodeId);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,11 +162,11 @@ impl Edge {
     }
 }
 
-/// What a node was when two branches parted, or were last merged. See `merge`.
+/// A node at the time two branches parted, or were last merged. See `merge`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Base {
     pub(crate) content: Option<Content>,
-    /// Its revision in each of the two, 0 where it was not there.
+    /// Its revision in each of the two, 0 if it did not exist.
     pub(crate) revisions: BTreeMap<BranchName, u64>,
 }
 

@@ -3,32 +3,32 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// What an error says to a machine.
+/// Error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
-    /// Something must come first.
+    /// A precondition is missing.
     NotInitialized,
     /// No workspace has this id.
     UnknownWorkspace,
-    /// The id is well-formed and names nothing.
+    /// The id is well-formed but unknown.
     UnknownId,
-    /// A name that the caller chose is ill-formed.
+    /// A name that the caller chose is malformed.
     InvalidName,
-    /// The arguments are not of the right form.
+    /// The arguments are invalid.
     InvalidInput,
-    /// Somebody wrote in between.
+    /// Another writer was faster.
     RevisionMismatch,
-    /// The patch would have met another task than the caller thinks.
+    /// The patch would hit another task than the caller expects.
     ExpectedTargetMismatch,
-    /// The caller wants to be strict and does not say which task it means.
+    /// The caller wants strict targeting but names no task.
     StrictTargetingRequiresExpectedTargetId,
     /// A step cannot be closed before its checkpoints are confirmed.
     CheckpointsNotConfirmed,
-    /// It is there already, or is settled already.
+    /// It already exists, or is already settled.
     Conflict,
     /// Not even the smallest answer fits.
     BudgetExceeded,
-    /// The database failed. The contract's list has no code for that, and is a recommendation.
+    /// The database failed. The contract only recommends its list of codes, which has none for this.
     StorageFailed,
 }
 
@@ -88,7 +88,7 @@ pub enum Priority {
     Low,
 }
 
-/// A call that may help. It becomes a suggestion once it was tried on the state as it is.
+/// A call that may help. It becomes a suggestion once it was tried on the current state.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proposal {
     pub(crate) target: &'static str,

@@ -13,39 +13,37 @@ use crate::refusal::{Code, Proposal, Refusal};
 use crate::tables::{Draft, Tables};
 use crate::tools::{Outcome, TOOLS, Tool};
 
-/// What tells the time of an answer.
+/// The clock for the time of an answer.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Calls a tool by its name with arguments, and gives the envelope.
+/// Calls a tool by name with arguments, and returns the envelope.
 pub type Real<'a> = &'a dyn Fn(&str, &Value) -> Value;
 
 type Wrap = dyn Fn(&str, &Value, Real<'_>) -> Value + Send + Sync;
 
-/// A server of all tools. Calls from many threads are safe, and wait for each other; with a database
-/// they wait for the disk as well.
+/// A server of all tools. It is thread-safe: calls wait for each other, and with a database also for the disk.
 pub struct Server {
     store: Mutex<Store>,
     clock: Clock,
     wrap: Option<Box<Wrap>>,
 }
 
-/// The state, and where it is kept.
+/// The state, and its storage.
 struct Store {
     tables: Tables,
     database: Option<Database>,
 }
 
 impl Server {
-    /// A server that forgets everything when it ends.
+    /// A server without persistence.
     pub fn in_memory(clock: Clock) -> Self {
         Self::new(Store { tables: Tables::default(), database: None }, clock)
     }
 
-    /// A server that goes on where the database at `path` left off. The file is made if it is not
-    /// there; its folder must be.
+    /// A server on the database at `path`. Creates the file if it is missing; its folder must exist.
     ///
     /// # Errors
-    /// When the file cannot be opened, is open elsewhere, or is not one of ours.
+    /// If the file cannot be opened, is open elsewhere, or is not one of ours.
     pub fn with_database(path: impl AsRef<Path>, clock: Clock) -> Result<Self, OpenError> {
         let (database, tables) = Database::open(path.as_ref())?;
         Ok(Self::new(Store { tables, database: Some(database) }, clock))
@@ -55,11 +53,11 @@ impl Server {
         Self { store: Mutex::new(store), clock, wrap: None }
     }
 
-    /// The same server with `wrap` in front of its tools. It is told the tool and its arguments and
-    /// gives the envelope; it may ask the real tools, with those arguments or with others.
+    /// The same server with `wrap` in front of its tools. It gets the tool and its arguments and returns the
+    /// envelope; it may call the real tools, with the same or other arguments.
     ///
-    /// This server is right, and nobody needs to change what it says. Others are made wrong on
-    /// purpose with it, one promise at a time, to show that the suite sees it.
+    /// This server is right and needs no change. Saboteurs use this to break one promise at a time, to show that the
+    /// suite notices.
     #[must_use]
     pub fn around(
         mut self,
@@ -86,7 +84,7 @@ impl Server {
         TOOLS.iter().map(shown).collect()
     }
 
-    /// Calls a tool, and gives its envelope. A name that is no tool's is refused as bad input.
+    /// Calls a tool and returns its envelope. An unknown tool is refused as bad input.
     pub fn call(&self, tool: &str, arguments: &Value) -> Value {
         let real = |tool: &str, arguments: &Value| self.real(tool, arguments).to_json();
         match &self.wrap {
@@ -97,7 +95,7 @@ impl Server {
 
     fn real(&self, name: &str, arguments: &Value) -> Envelope {
         let now = (self.clock)();
-        // A call that panicked left a draft behind and no half-made change, so the state is sound.
+        // A panicking call only loses its draft, so the state is sound.
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         match store.run(name, arguments) {
             Ok(result) => Envelope::accepted(name, result, now),
@@ -112,7 +110,7 @@ impl Server {
 }
 
 impl Store {
-    /// What a call would do, on a draft that comes with the result.
+    /// The result of a call and the draft that it changed.
     fn draft(&self, name: &str, arguments: &Value) -> Result<(Draft<'_>, Outcome), Refusal> {
         let tool = Tool::find(name).ok_or_else(|| {
             Refusal::invalid_input(format!("there is no tool `{}`", quoted(name)))
@@ -122,7 +120,7 @@ impl Store {
         Ok((draft, outcome))
     }
 
-    /// What a call would give. Nothing is changed.
+    /// The result of a call, without any change.
     fn attempt(&self, name: &str, arguments: &Value) -> Outcome {
         self.draft(name, arguments)?.1
     }

@@ -1,4 +1,4 @@
-//! MCP over two streams: one JSON-RPC message a line, answered in the order in which they came.
+//! MCP over two streams: one JSON-RPC message per line, answered in order.
 
 use serde_json::{Value, json};
 use tokio::io::{self, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -9,15 +9,14 @@ use crate::frames::{
 };
 use crate::server::Server;
 
-/// The revisions of MCP that are spoken, the newest first.
+/// The supported MCP revisions, the newest first.
 pub const PROTOCOL_VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
 impl Server {
-    /// Serves one client until `input` ends. Blank lines are passed over, and notifications need
-    /// nothing from this server.
+    /// Serves one client until `input` ends. Ignores blank lines and notifications.
     ///
     /// # Errors
-    /// When a stream fails. What a client says is never an error here.
+    /// If a stream fails. A client's message is never an error here.
     pub async fn serve(
         &self,
         input: impl AsyncRead + Unpin,
@@ -123,7 +122,7 @@ fn initialize(params: Option<&Value>) -> Result<Value, RpcError> {
     }))
 }
 
-/// All tools stand on one page, so no cursor was ever given.
+/// All tools are on one page, so no cursor is valid.
 fn list(params: Option<&Value>) -> Result<Value, RpcError> {
     if params.is_some_and(|params| !params.is_object()) {
         return Err(invalid_params("`params` must be an object"));

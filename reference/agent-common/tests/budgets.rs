@@ -63,7 +63,7 @@ fn the_shortest_wins_and_tells_its_knob(
 }
 
 #[test]
-fn what_is_used_may_be_less_than_the_limit() {
+fn used_may_be_less_than_the_limit() {
     let budget = TextBudget { max_bytes: Some(2), ..TextBudget::default() };
     assert_eq!(budget.apply("a\u{e4}"), ("a", Some(Budget { used: 1, limit: 2 })));
     let budget = TextBudget { max_chars: Some(2), max_bytes: Some(1), ..TextBudget::default() };
@@ -95,7 +95,7 @@ proptest! {
 
     /// Leaving items out from the end until it fits, as the guide says it.
     #[test]
-    fn a_page_is_what_a_naive_reader_of_the_guide_gives(
+    fn pages_match_a_naive_implementation(
         texts in prop::collection::vec("[a\u{e4}\"\\\\\n\u{1}\u{7f}]{0,6}", 0..12),
         limit in 1..8_u64,
         offset in 0..14_u64,

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use regex::Regex;
 use rstest::rstest;
 
-/// What a text becomes as an id of this kind; nothing if it is none.
+/// Parses a text as an id of this kind; none if it is invalid.
 fn parse(kind: &str, text: &str) -> Option<String> {
     match kind {
         "workspace" => WorkspaceId::parse(text).ok().map(String::from),
@@ -172,7 +172,7 @@ fn every_control_character_is_refused_and_no_other() {
 }
 
 #[test]
-fn an_error_tells_what_and_where() {
+fn errors_name_the_fault_and_its_place() {
     let what = "GraphNodeId";
     assert_eq!(GraphNodeId::parse("  "), Err(NameError::Empty { what }));
     let long = GraphNodeId::parse(&"\u{e4}".repeat(257));
@@ -184,7 +184,7 @@ fn an_error_tells_what_and_where() {
 }
 
 #[test]
-fn what_serde_reads_is_checked_as_well() {
+fn deserialized_names_are_checked_too() {
     assert!(serde_json::from_str::<WorkspaceId>("\"a b\"").is_err());
     assert!(serde_json::from_str::<ConflictId>("\"CONFLICT-1\"").is_err());
     assert_eq!(serde_json::from_str::<GraphRel>("\" a \"").unwrap().as_str(), "a");

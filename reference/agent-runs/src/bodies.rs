@@ -1,4 +1,4 @@
-//! What may be asked, read strictly: unknown members, wrong kinds and `null` are refused.
+//! Request bodies, parsed strictly: unknown members, wrong types and `null` are refused.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,19 +20,19 @@ pub(crate) const MOST_CHARACTERS: usize = 200;
 /// The most reset commands of a node.
 const MOST_COMMANDS: usize = 100;
 
-/// For an optional member that is not `null` where it is given.
+/// For an optional member that must not be `null`.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 
-/// As `given`, of an object.
+/// Like `given`, for an object.
 fn given_object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Option<T>, D::Error> {
     Object::deserialize(from).map(|Object(inner)| Some(inner))
 }
 
-/// What is written as an object, and not as a list.
+/// Accepts an object, not a list.
 struct Object<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -53,7 +53,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads a body and checks what its types do not say.
+/// Parses a body and checks what its types do not express.
 pub(crate) fn read<T: Body>(bytes: &[u8]) -> Result<T, Refusal> {
     let Object(body): Object<T> = serde_json::from_slice(bytes)
         .map_err(|fault| Refusal::Bad(format!("the body is not as it should be: {fault}")))?;
@@ -61,7 +61,7 @@ pub(crate) fn read<T: Body>(bytes: &[u8]) -> Result<T, Refusal> {
     Ok(body)
 }
 
-/// As [`read`], of a body that came inside something else.
+/// Like [`read`], for a body inside something else.
 pub(crate) fn read_value<T: Body>(value: &Value) -> Result<T, Refusal> {
     read(value.to_string().as_bytes())
 }
@@ -72,8 +72,8 @@ pub(crate) trait Body: DeserializeOwned {
     }
 }
 
-/// Writes a body: what it must have, what it may have, and the objects that it may have. By itself serde would take a
-/// list for an object, member by member.
+/// Declares a body: required members, optional members, and optional objects. By itself, serde would accept a list
+/// for an object.
 macro_rules! body {
     (
         $(#[$doc:meta])* $name:ident {

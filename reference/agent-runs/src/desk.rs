@@ -1,5 +1,5 @@
-//! The desk of one run: every request becomes events here. Nothing waits and nothing touches the disk; what is to be
-//! written, and what is to be done once it is written, is staged.
+//! The desk of one run: turns every request into events. It never waits or touches the disk; it stages what to write,
+//! and what to do after the write.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::state::{
 };
 use crate::{Id, Policy, Refusal, Settings};
 
-/// What an engine shares with its runs.
+/// Shared by an engine and its runs.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    /// Puts the approvals of all runs into one order.
+    /// Orders the approvals of all runs.
     pub(crate) approvals: AtomicU64,
 }
 
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// What is done when the events before it are on the disk.
+/// Actions for when the preceding events are on the disk.
 pub(crate) enum Effect {
     Begin {
         ask: TurnAsk,
@@ -49,7 +49,7 @@ pub(crate) enum Effect {
         interrupt: Arc<Notify>,
     },
     Interrupt(Arc<Notify>),
-    /// Lets a turn go on that waited for an approval.
+    /// Resumes a turn that waited for an approval.
     Resolve(oneshot::Sender<Option<Forward>>, Option<Forward>),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Staged {
     pub(crate) effects: Vec<Effect>,
 }
 
-/// A turn under way.
+/// A turn in progress.
 pub(crate) struct LiveTurn {
     pub(crate) number: u64,
     pub(crate) text: String,
@@ -132,7 +132,7 @@ impl Desk {
         }
     }
 
-    /// After a restart: no turn survives one, and what was written in part is made good.
+    /// After a restart: ends the lost turns, and completes partial writes.
     pub(crate) fn recover(&mut self) -> Result<(), Refusal> {
         for (id, status) in
             self.fold.run.nodes.iter().map(|(id, node)| (*id, node.status)).collect::<Vec<_>>()
@@ -190,7 +190,7 @@ impl Desk {
         }
     }
 
-    /// The run is `running` again.
+    /// Resumes the run.
     fn go_on(&mut self) {
         if self.policy().resuming_forgets_counts() {
             self.repeats.forget();
@@ -260,7 +260,7 @@ impl Desk {
         Ok(self.node(id)?.clone())
     }
 
-    /// A new session of the node, which also sets a node right whose provider failed.
+    /// A new session of the node, which also resets a node whose provider failed.
     fn start_session(&mut self, id: Id) {
         let node = &self.fold.run.nodes[&id];
         let reset_commands = node.session.reset_commands.clone();
@@ -353,7 +353,7 @@ impl Desk {
         self.patch_node(id, NodePatch { inbox_count, ..NodePatch::default() });
     }
 
-    /// Tells the members of `patch` that differ, if there are any.
+    /// Records the members of `patch` that differ, if any.
     pub(crate) fn patch_node(&mut self, id: Id, mut patch: NodePatch) {
         patch.keep_changes(&self.fold.run.nodes[&id]);
         if patch != NodePatch::default() {

@@ -26,7 +26,7 @@ pub enum OpenError {
     Io { path: PathBuf, error: io::Error },
     #[error("`{path}` is served by another engine; end that one first")]
     Locked { path: PathBuf },
-    #[error("`{path}` is no UTF-8, and paths are told in JSON")]
+    #[error("`{path}` is not UTF-8, but paths are reported as JSON")]
     NotText { path: PathBuf },
     #[error("the folder could not be read to its end: {0}")]
     Reader(#[from] JoinError),
@@ -34,7 +34,7 @@ pub enum OpenError {
 
 /// How long `close` waits for providers to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Taken while a folder is served, so that no two write to one log.
+/// Locked while a folder is served, so that no two processes write to one log.
 const LOCK: &str = "runs.lock";
 
 /// All runs of one folder. Its tasks run on the runtime in which it was opened.
@@ -43,16 +43,16 @@ pub struct Engine {
     shared: Arc<Shared>,
     runs: Mutex<IndexMap<Id, Arc<Run>>>,
     refused: HashMap<Id, RunFault>,
-    /// How many runs were made.
+    /// How many runs were created.
     ordinals: AtomicU64,
-    /// How many are being made.
+    /// How many are being created.
     making: AtomicUsize,
     closing: watch::Sender<bool>,
     life: Mutex<Option<Life>>,
     ended: tokio::sync::Mutex<mpsc::Receiver<()>>,
 }
 
-/// What the disk says when a folder is opened.
+/// The content of the disk when a folder is opened.
 struct Found {
     folder: PathBuf,
     lock: File,
@@ -61,11 +61,11 @@ struct Found {
 }
 
 impl Engine {
-    /// Opens a folder, which must exist, and goes on with the runs in it. A run whose log cannot be believed is
-    /// refused, and the others are served.
+    /// Opens a folder, which must exist, and resumes its runs. A run with a damaged log is refused; the others are
+    /// served.
     ///
     /// # Errors
-    /// When the folder cannot be read or written, or is served already.
+    /// If the folder cannot be read or written, or is already served.
     pub async fn open(
         folder: impl AsRef<Path>,
         settings: Settings,
@@ -81,7 +81,7 @@ impl Engine {
         let mut runs = IndexMap::new();
         for (desk, lines) in found.runs {
             let run = Run::start(desk, lines, life.clone());
-            // A run that cannot be written is told so to those who ask for it.
+            // Requests for a run that cannot be written get that error.
             let _ = run.act(Desk::recover).await;
             runs.insert(run.id, run);
         }
@@ -126,10 +126,10 @@ impl Engine {
     }
 
     /// # Errors
-    /// When there are as many runs as there may be, or the disk refuses.
+    /// If the limit of runs is reached, or the disk fails.
     pub async fn create_run(self: &Arc<Self>, body: NewRun) -> Result<RunState, Refusal> {
         let engine = Arc::clone(self);
-        // In a task of its own: who asks may go away half-way, and the run is to be made all the same.
+        // In a separate task: the run is created even if the client disconnects.
         let made = tokio::spawn(async move {
             let most = engine.settings().limits.runs;
             let under_way = engine.making.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +166,7 @@ impl Engine {
     /// All runs that are served, oldest first.
     ///
     /// # Errors
-    /// When the engine closes. A run that cannot be written any more is left out.
+    /// If the engine is closing. A run that can no longer be written is left out.
     pub async fn list_runs(&self) -> Result<Vec<RunState>, Refusal> {
         let mut listed = Vec::new();
         for run in self.all_runs() {
@@ -174,12 +174,12 @@ impl Engine {
                 run.act(|desk| Ok((desk.fold.ordinal, desk.fold.run.clone()))).await,
             )?);
         }
-        // Runs that were made at the same time may have been finished in another order.
+        // Runs created at the same time may finish in another order.
         listed.sort_by_key(|(ordinal, _)| *ordinal);
         Ok(listed.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// The approvals that wait, oldest first.
+    /// The pending approvals, oldest first.
     ///
     /// # Errors
     /// As [`Self::list_runs`].
@@ -194,7 +194,7 @@ impl Engine {
     }
 
     /// # Errors
-    /// When nothing waits under this id, or the resolution does not fit.
+    /// If no approval with this id is pending, or the resolution does not fit.
     pub async fn resolve(&self, id: Id, said: Resolution) -> Result<Resolution, Refusal> {
         for run in self.all_runs() {
             let said = said.clone();
@@ -206,14 +206,14 @@ impl Engine {
         Err(Refusal::Unknown { what: "approval that waits", id })
     }
 
-    /// Stops all turns and tells consumers that it is over. When this returns, nothing is written any more and the
-    /// folder can be opened again; a provider that does not stop is not waited for longer than two seconds.
+    /// Stops all turns and disconnects consumers. When it returns, nothing more is written and the folder can be
+    /// reopened. It waits at most two seconds for a provider.
     pub async fn close(&self) {
         self.closing.send_replace(true);
         lock(&self.runs).clear();
         lock(&self.life).take();
         let mut ended = self.ended.lock().await;
-        // Past the limit the tasks end when their providers let them, and the folder stays locked until then.
+        // After the limit, tasks end when their providers return, and the folder stays locked until then.
         let _ = tokio::time::timeout(PATIENCE, ended.recv()).await;
     }
 
@@ -239,7 +239,7 @@ impl Found {
         }
         let (mut runs, mut refused) = (Vec::new(), HashMap::new());
         for entry in fs::read_dir(folder.join(RUNS)).map_err(fail)? {
-            // What has not the name of a run is somebody else's.
+            // Folders with other names are not ours.
             let name = entry.map_err(fail)?.file_name();
             let Some(id) = name.to_str().and_then(|name| name.parse::<Id>().ok()) else { continue };
             let files = RunFiles::new(&folder, id, shared.settings.flush);
@@ -260,7 +260,7 @@ impl Found {
     }
 }
 
-/// Nothing of a run that rests since it could not be written.
+/// Skips a run that is at rest because it could not be written.
 fn rested<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
     match answer {
         Err(Refusal::Unwritable { .. }) => Ok(None),

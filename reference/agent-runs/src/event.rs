@@ -36,7 +36,7 @@ pub enum What {
     #[serde(rename = "run.patch", rename_all = "camelCase")]
     RunPatch {
         patch: RunPatch,
-        /// In the first event: how many runs were made before. Clocks may stand still, and runs are listed oldest
+        /// In the first event: how many runs were created before. Clocks may stand still, and runs are listed oldest
         /// first.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false)]
@@ -98,7 +98,7 @@ pub enum What {
     },
 }
 
-/// Writes the struct of a patch, how it changes a state, and how all of a state is told by it.
+/// Declares a patch: its struct, how it changes a state, and the patch of a whole state.
 macro_rules! patch {
     ($(#[$doc:meta])* $patch:ident of $state:ident { $($(#[$attr:meta])* $member:ident: $kind:ty,)* }) => {
         $(#[$doc])*
@@ -118,7 +118,7 @@ macro_rules! patch {
                 Self { $($member: Some(state.$member.clone()),)* }
             }
 
-            /// The state of which this patch has every member.
+            /// The state from a patch with every member.
             #[must_use]
             pub fn into_whole(self) -> Option<$state> {
                 Some($state { $($member: self.$member?,)* })
@@ -129,7 +129,7 @@ macro_rules! patch {
                 $(if let Some(value) = self.$member { state.$member = value; })*
             }
 
-            /// Takes out the members that `state` has already.
+            /// Removes the members that equal those of `state`.
             pub fn keep_changes(&mut self, state: &$state) {
                 $(if self.$member.as_ref() == Some(&state.$member) { self.$member = None; })*
             }

@@ -38,10 +38,10 @@ pub enum Misfit {
     OtherNode(Id),
 }
 
-/// What is known of a run from its log, and from nothing else.
+/// The state of a run, derived only from its log.
 pub(crate) struct Fold {
     pub(crate) run: RunState,
-    /// How many runs were made before.
+    /// How many runs were created before.
     pub(crate) ordinal: u64,
     inboxes: HashMap<Id, VecDeque<Input>>,
     /// Nodes whose session has had no turn.
@@ -73,7 +73,7 @@ impl Fold {
         })
     }
 
-    /// Takes the next event in. After an error nothing has changed.
+    /// Applies the next event. After an error nothing has changed.
     pub(crate) fn apply(&mut self, event: Event) -> Result<(), Misfit> {
         if event.run_id != self.run.id {
             return Err(Misfit::OtherRun(event.run_id));
@@ -129,7 +129,7 @@ impl Fold {
         self.run.nodes.get(&id).ok_or(Misfit::NoNode(id))
     }
 
-    /// What waits for the node, the next first.
+    /// The node's inbox, in order.
     pub(crate) fn inbox(&self, node: Id) -> Vec<Input> {
         self.inboxes.get(&node).into_iter().flatten().cloned().collect()
     }
@@ -179,7 +179,7 @@ impl Fold {
         if renewed {
             self.fresh.insert(id);
         }
-        // A count that went down says how much of the inbox a turn has left there.
+        // A lower count shows how much of the inbox a turn left.
         if let (Some(inbox), Some(left)) = (self.inboxes.get_mut(&id), left) {
             inbox.drain(..inbox.len().saturating_sub(left));
         }
@@ -199,7 +199,7 @@ impl Fold {
     }
 }
 
-/// A node under the id of another would be looked for in vain.
+/// A node stored under another id could never be found.
 fn under_their_ids(nodes: &IndexMap<Id, NodeState>) -> Result<(), Misfit> {
     match nodes.iter().find(|(id, node)| node.id != **id) {
         Some((_, node)) => Err(Misfit::OtherNode(node.id)),

@@ -1,4 +1,4 @@
-//! The server: every endpoint, and nothing that is not one.
+//! The server: all endpoints.
 
 use std::future::Future;
 use std::io;
@@ -29,16 +29,16 @@ use crate::{Engine, Id, Refusal, stream};
 
 /// The most bytes of a body.
 pub const MOST_BYTES: usize = 1 << 20;
-/// How long requests under way may take when the server is told to end.
+/// How long pending requests may take at shutdown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) type Engines = State<Arc<Engine>>;
 
-/// Serves the engine until `shutdown`, then closes it. The listener should be on loopback, for no other host's
-/// requests are answered.
+/// Serves the engine until `shutdown`, then closes it. The listener should be on loopback, because requests for other
+/// hosts are refused.
 ///
 /// # Errors
-/// When the listener fails.
+/// If the listener fails.
 pub async fn serve(
     engine: Arc<Engine>,
     listener: TcpListener,
@@ -47,7 +47,7 @@ pub async fn serve(
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let ending = async move {
         shutdown.await;
-        // The other half is waited on below, as long as the server runs.
+        // The other half is awaited below, while the server runs.
         let _ = stop.send(());
     };
     let served = axum::serve(listener, router(Arc::clone(&engine))).with_graceful_shutdown(ending);
@@ -56,7 +56,7 @@ pub async fn serve(
         engine.close().await;
         tokio::time::sleep(PATIENCE).await;
     };
-    // A client that sends half a request for ever is not waited for.
+    // Do not wait for a client that never completes its request.
     let outcome = tokio::select! {
         outcome = served => outcome,
         () = late => Ok(()),
@@ -78,13 +78,13 @@ pub fn router(engine: Arc<Engine>) -> Router {
         .with_state(engine)
 }
 
-/// The OpenAPI page of the endpoints, made of their code.
+/// The OpenAPI page of the endpoints, generated from their code.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     ENDPOINTS.1.clone()
 }
 
-/// Made once: the page takes longer to build than most requests take to answer.
+/// Built once: building takes longer than answering most requests.
 static ENDPOINTS: LazyLock<(Router<Arc<Engine>>, utoipa::openapi::OpenApi)> =
     LazyLock::new(endpoints);
 
@@ -115,7 +115,7 @@ fn endpoints() -> (Router<Arc<Engine>>, utoipa::openapi::OpenApi) {
 )]
 struct Page;
 
-/// What a refused request is answered with.
+/// The body of a refusal.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Fault {
     pub error: FaultBody,
@@ -138,7 +138,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Pages of other machines, and names that only point here, get nothing: neither answers nor events.
+/// Refuses pages of other machines, and DNS names that only point here.
 async fn only_this_machine(State(engine): Engines, request: Request, next: Next) -> Response {
     match check_machine(&engine, &request) {
         Ok(()) => next.run(request).await,
@@ -203,7 +203,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Two {
     }
 }
 
-/// A body, read strictly. What kind it says it is does not matter: it is JSON, or it is refused.
+/// A body, parsed strictly. Its content type does not matter: it must be JSON.
 pub(crate) struct Strict<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: Body> FromRequest<S> for Strict<T> {

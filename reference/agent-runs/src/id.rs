@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A UUID, read in its canonical form alone: 32 lower-case hexadecimal digits in five groups. So an id has one
-/// spelling, and what becomes part of a path on the disk holds neither dots nor slashes.
+/// A UUID in its canonical form only: 32 lower-case hexadecimal digits in five groups. So an id has one spelling, and
+/// is safe as part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, ToSchema)]
 #[schema(value_type = String, pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 pub struct Id(Uuid);
 
-/// The text is no UUID in canonical form.
+/// The text is not a UUID in canonical form.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no UUID in its canonical form, such as 67e55044-10b1-426f-9247-bb680e5fe0c8")]
 pub struct NoId(pub String);
 
-/// How much of a text that is no id is repeated to its sender.
+/// How much of an invalid id a message repeats.
 const MOST_REPEATED: usize = 60;
 
 impl FromStr for Id {

@@ -1,23 +1,23 @@
 //! Runs of agents: a runtime with its nodes, edges, turns and approvals, behind REST and a stream of events.
 //!
-//! Others are judged beside this crate, so it is written to be read. Each run has one task that owns its desk:
-//! a request is carried out there without waiting, and becomes events. The task writes the events that are staged, puts
-//! them on the disk, and only then tells anybody: consumers, those who asked, providers. Nothing but the log is
-//! stored, artifacts aside; what is known of a run is the fold of its log, and a folder that is opened again is folded
-//! again. Clock, ids and the provider are the caller's ([`Settings`]); the rules stand one by one in [`Policy`].
+//! Others are judged beside this crate, so it is written to be read. Each run has one task that owns its desk. The
+//! desk handles a request without waiting and turns it into events. The task writes the staged events, syncs them to
+//! the disk, and only then notifies consumers, clients and providers. Only the log and artifacts are stored; the
+//! state of a run is the fold of its log, and reopening a folder folds it again. The caller provides clock, ids and
+//! the provider ([`Settings`]); [`Policy`] has the rules one by one.
 //!
 //! `proofmark show runs` lists the promises that it keeps.
 //!
-//! Decided here: a change that changes nothing tells nothing. The first event of a run has a member `ordinal`, since
-//! runs are listed oldest first and clocks may stand still. `node.progress` comes beside a `node.patch` with the
-//! summary, so that the fold has it. A failed node is set right by a new session: a reset command, or another
-//! provider. A spawn whose arguments make no node is denied before anybody is asked, and an approval cannot be modified
-//! into one. What is counted for stalls is forgotten at a restart. A handoff to a label that several nodes have goes to
-//! the first of them that an edge leads to. A run whose log can no longer be written rests until the folder is opened
-//! again, since nobody knows what the disk has. A folder is served by one engine at a time.
+//! Decided here: a change without effect produces no event. The first event of a run has a member `ordinal`, because
+//! runs are listed oldest first and clocks may stand still. `node.progress` comes with a `node.patch` of the summary,
+//! so that the fold has it. A new session (a reset command, or another provider) resets a failed node. A spawn whose
+//! arguments make no node is denied before the user is asked, and an approval cannot be modified into one. Stall
+//! counts are lost at a restart. A handoff to a label that several nodes have goes to the first of them that an edge
+//! leads to. A run whose log can no longer be written rests until the folder is reopened, because the state of the
+//! disk is unknown. Only one engine serves a folder at a time.
 //!
-//! Left open: what `override` in a prompt is for, `connection.lastHeartbeatAt` and `lastOutputAt`, and artifacts other
-//! than prompts and diffs. All events of a run are held in memory, as they are on the disk.
+//! Left open: the use of `override` in a prompt, `connection.lastHeartbeatAt` and `lastOutputAt`, and artifacts other
+//! than prompts and diffs. All events of a run are kept in memory as well as on the disk.
 
 mod bodies;
 mod desk;

@@ -1,4 +1,4 @@
-//! The files of a run: its event log, and its artifacts. Everything here blocks.
+//! The files of a run: its event log and its artifacts. Everything here blocks.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ pub struct Line {
 /// Why a run on the disk is not served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RunFault {
-    /// The line is no event, or cannot follow those before it. The file is left as it is.
+    /// The line is not an event, or cannot follow the lines before it. The file is left unchanged.
     #[error("`{file}`, line {line}: {why}")]
     Corrupt { file: String, line: usize, why: String },
     #[error(
@@ -31,7 +31,7 @@ pub enum RunFault {
     Unreadable { file: String, why: String },
 }
 
-/// Where the files of one run are.
+/// The paths of one run's files.
 #[derive(Debug, Clone)]
 pub(crate) struct RunFiles {
     folder: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct RunFiles {
     flush: Flush,
 }
 
-/// A file that must be on the disk before the events that speak of it.
+/// A file that must be on the disk before the events that refer to it.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     pub(crate) path: PathBuf,
@@ -56,7 +56,7 @@ impl RunFiles {
         Self { folder: workspace.join(RUNS).join(run.to_string()), run, flush }
     }
 
-    /// Makes the folders and an empty log.
+    /// Creates the folders and an empty log.
     pub(crate) fn create(&self) -> io::Result<()> {
         fs::create_dir_all(self.folder.join(ARTIFACTS))?;
         File::create_new(self.folder.join(LOG))?;
@@ -71,10 +71,10 @@ impl RunFiles {
         self.folder.join(ARTIFACTS).join(format!("{artifact}.{name}"))
     }
 
-    /// Writes the files, then the lines in one write. When this returns they are there to stay. Unless it `adds`, the
-    /// log has nothing else afterwards.
+    /// Writes the files, then the lines in one write. When it returns, they are durable. Unless it `adds`, they
+    /// replace the log.
     ///
-    /// The log is opened for each write, so that a run at rest holds no file open.
+    /// It opens the log for each write, so that an idle run holds no file open.
     pub(crate) fn write(&self, files: &[NewFile], lines: &[Line], adds: bool) -> io::Result<()> {
         for file in files {
             let mut opened = File::create_new(&file.path)?;
@@ -97,8 +97,8 @@ impl RunFiles {
         self.flush_file(&log)
     }
 
-    /// The run as its log tells it. A last line without an end is cut off: nobody was told of it. `None` when
-    /// nothing is left, for then nobody was told of the run.
+    /// Reads the run from its log. Truncates a last line without an end: it was never reported. Returns `None` if
+    /// nothing is left, because then the run was never reported.
     pub(crate) fn read(
         &self,
         policy: &Arc<dyn Policy>,
@@ -133,7 +133,7 @@ impl RunFiles {
         Ok(fold.map(|fold| (fold, lines)))
     }
 
-    /// The log up to its last line end, to which the file is cut.
+    /// The log up to its last newline; the file is truncated there.
     fn read_whole_lines(&self) -> io::Result<Option<Vec<u8>>> {
         let path = self.folder.join(LOG);
         let mut bytes = match fs::read(&path) {
@@ -151,7 +151,7 @@ impl RunFiles {
         Ok(Some(bytes))
     }
 
-    /// The log as it is named in messages: from the workspace, since where that is concerns nobody else.
+    /// The log's path in messages, relative to the workspace, so that the location of the workspace is not revealed.
     fn name(&self) -> String {
         format!("{RUNS}/{}/{LOG}", self.run)
     }
@@ -164,7 +164,7 @@ impl RunFiles {
     }
 }
 
-/// Puts the names in a folder on the disk.
+/// Syncs a folder, so that the names in it are durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }

@@ -1,7 +1,6 @@
 //! The rules of the contract, one by one.
 //!
-//! Each rule is in one method and nowhere else. So a subject that is wrong on purpose replaces one method, and
-//! breaks one promise.
+//! Each rule is in exactly one method. So a saboteur replaces one method and breaks one promise.
 
 use std::net::Ipv6Addr;
 use std::path::Path;
@@ -18,9 +17,9 @@ use crate::state::{
 };
 use crate::{Id, stall};
 
-/// The contract's rules; every method has the right answer already.
+/// The contract's rules. Every method has the right default.
 pub trait Policy: Send + Sync {
-    /// Whether the tool waits for its user.
+    /// Whether the tool needs the user's approval.
     fn needs_approval(&self, node: &NodeState, tool: &Tool) -> bool {
         if tool.is_spawn() {
             !node.is_orchestrator() || node.permissions.spawn_requires_approval
@@ -29,7 +28,7 @@ pub trait Policy: Send + Sync {
         }
     }
 
-    /// Whether the node can make others.
+    /// Whether the node can spawn others.
     fn may_spawn(&self, node: &NodeState) -> bool {
         node.capabilities.spawn_nodes
     }
@@ -39,18 +38,19 @@ pub trait Policy: Send + Sync {
         resolution.status != ResolutionStatus::Denied
     }
 
-    /// What a tool runs with.
+    /// The arguments of a tool.
     fn args_to_run_with(&self, tool: &Tool, resolution: &Resolution) -> Value {
         resolution.modified_args.clone().map_or_else(|| tool.args.clone(), Value::Object)
     }
 
-    /// Whether a turn that asked its user goes no further before the answer.
+    /// Whether a turn waits for the user's answer.
     fn waits_for_answer(&self, _tool: &Tool) -> bool {
         true
     }
 
-    /// What the provider is told of a tool: `resolution` if one was asked for. The provider runs its tools itself
-    /// and is told nothing where it need not wait; a spawn is done for it, so it is told always.
+    /// What to forward to the provider about a tool, with `resolution` if there was an approval. The provider runs
+    /// its tools itself and gets nothing if it need not wait. The server performs a spawn, so its result is always
+    /// forwarded.
     fn forwards(&self, tool: &Tool, resolution: Option<&Resolution>) -> Option<Forward> {
         let approved = Resolution { status: ResolutionStatus::Approved, modified_args: None };
         let resolution = resolution.or_else(|| tool.is_spawn().then_some(&approved))?;
@@ -62,27 +62,27 @@ pub trait Policy: Send + Sync {
         })
     }
 
-    /// Whether a turn of the node may begin, if something is in its inbox.
+    /// Whether a turn of the node may begin, if its inbox is not empty.
     fn begins_turns(&self, run: &RunState, node: &NodeState) -> bool {
         self.run_goes_on(run) && node.status == NodeStatus::Idle
     }
 
-    /// Whether the run is one in which turns begin.
+    /// Whether turns begin in this run.
     fn run_goes_on(&self, run: &RunState) -> bool {
         run.status == RunStatus::Running
     }
 
-    /// Whose inbox something goes to that was said to the node `to`; `from` is the node that hands it over.
+    /// The recipient of a message for the node `to`; `from` is the node that hands it over.
     fn inbox_of(&self, _run: &RunState, _from: Option<Id>, to: Id) -> Option<Id> {
         Some(to)
     }
 
-    /// What a turn takes of the inbox, in the order in which the node is to see it.
+    /// The inputs that a turn takes from the inbox, in order.
     fn takes(&self, inbox: &[Input]) -> Vec<Input> {
         inbox.to_vec()
     }
 
-    /// How many inputs are still in the inbox when a turn has begun.
+    /// How many inputs stay in the inbox when a turn begins.
     fn leaves(&self, _inbox: &[Input]) -> usize {
         0
     }
@@ -92,7 +92,7 @@ pub trait Policy: Send + Sync {
         true
     }
 
-    /// Whether a message ends the turn under way.
+    /// Whether a message ends the current turn.
     fn ends_turn(&self, _content: &str, interrupt: bool) -> bool {
         interrupt
     }
@@ -107,7 +107,7 @@ pub trait Policy: Send + Sync {
         true
     }
 
-    /// Who gets a message that names nobody.
+    /// The recipient of a message that names no node.
     fn default_recipient(&self, run: &RunState) -> Option<Id> {
         run.nodes.values().find(|node| node.is_orchestrator()).map(|node| node.id)
     }
@@ -117,7 +117,7 @@ pub trait Policy: Send + Sync {
         if first_of_session { PromptKind::Full } else { PromptKind::Delta }
     }
 
-    /// What the provider of the node is asked with.
+    /// The request to the node's provider.
     fn prompt(
         &self,
         _node: &NodeState,
@@ -133,55 +133,55 @@ pub trait Policy: Send + Sync {
         Prompt { kind, text }
     }
 
-    /// The prompt artifacts of a turn, names and texts, whatever is sent.
+    /// The prompt artifacts of a turn (names and texts), whatever is sent.
     fn prompt_artifacts(&self, _sent: PromptKind, blocks: &Blocks) -> Vec<(&'static str, String)> {
         let json = serde_json::to_string_pretty(blocks).expect("strings are JSON");
         vec![("prompt.full.txt", blocks.full()), ("prompt.blocks.json", json)]
     }
 
-    /// The text of the diff artifact of a completed turn; without a text there is none.
+    /// The text of the diff artifact of a completed turn, if there is one.
     fn diff_artifact(&self, diff: Option<&str>) -> Option<String> {
         Some(diff.filter(|diff| !diff.is_empty()).unwrap_or("no changes").to_owned())
     }
 
-    /// The path of an artifact as it is told.
+    /// The path of an artifact in events.
     fn told_path(&self, path: &Path) -> String {
         path.to_string_lossy().into_owned()
     }
 
-    /// The text of a turn: the one that the provider gives at the end, or that of its deltas.
+    /// The text of a turn: the provider's final text, or its joined deltas.
     fn final_text(&self, given: Option<String>, deltas: String) -> String {
         given.unwrap_or(deltas)
     }
 
-    /// Who is counted when this node has done the same again.
+    /// The key under which repetitions of this node are counted.
     fn counted(&self, node: &NodeState) -> Id {
         node.id
     }
 
-    /// How many turns in a row with the same result are a stall.
+    /// How many equal turns in a row are a stall.
     fn turns_to_stall(&self) -> u32 {
         stall::TURNS
     }
 
-    /// What of a completed turn is counted: its output, a diff that changes something, a verification that failed.
+    /// The counted parts of a completed turn: its output, a diff with changes, a failed verification.
     fn watched<'a>(&self, output: &'a str, done: &'a Done) -> [Option<&'a str>; 3] {
         let diff = done.diff.as_deref().filter(|diff| !diff.is_empty());
         let failed = done.verification.as_ref().filter(|verification| !verification.ok);
         [Some(output), diff, failed.map(|verification| verification.output.as_str())]
     }
 
-    /// What is told of a stall: what came again, and how often.
+    /// The evidence of a stall: what was repeated, and how often.
     fn evidence(&self, found: Map<String, Value>) -> Map<String, Value> {
         found
     }
 
-    /// What a node is that stalled.
+    /// The status of a stalled node.
     fn after_stall(&self) -> NodeStatus {
         NodeStatus::Blocked
     }
 
-    /// What a node is whose provider failed.
+    /// The status of a node whose provider failed.
     fn after_failure(&self) -> NodeStatus {
         NodeStatus::Failed
     }
@@ -191,28 +191,28 @@ pub trait Policy: Send + Sync {
         true
     }
 
-    /// Whether a run that goes on counts anew.
+    /// Whether resuming a run resets the counts.
     fn resuming_forgets_counts(&self) -> bool {
         true
     }
 
-    /// What a node of this status is when its run goes on.
+    /// The status of a node when its run resumes.
     fn resumed(&self, status: NodeStatus) -> NodeStatus {
         if status == NodeStatus::Blocked { NodeStatus::Idle } else { status }
     }
 
-    /// Whether a handoff may go this way.
+    /// Whether a handoff may use this edge in this direction.
     fn leads(&self, edge: &EdgeState, from: Id, to: Id) -> bool {
         (edge.from == from && edge.to == to)
             || (edge.bidirectional && edge.from == to && edge.to == from)
     }
 
-    /// The type of an edge that does not say it.
+    /// The default type of an edge.
     fn edge_type(&self, _from: &NodeState, to: &NodeState) -> EdgeType {
         if to.is_orchestrator() { EdgeType::Report } else { EdgeType::Handoff }
     }
 
-    /// The label of an edge that does not say it.
+    /// The default label of an edge.
     fn edge_label(&self, kind: EdgeType) -> &'static str {
         match kind {
             EdgeType::Report => "report",
@@ -220,7 +220,7 @@ pub trait Policy: Send + Sync {
         }
     }
 
-    /// Whether an edge that does not say so goes both ways.
+    /// Whether an edge is bidirectional by default.
     fn edge_is_bidirectional(&self) -> bool {
         true
     }
@@ -243,12 +243,12 @@ pub trait Policy: Send + Sync {
         vec!["/new".to_owned(), "/clear".to_owned()]
     }
 
-    /// How an artifact is referred to.
+    /// The reference to an artifact.
     fn artifact_reference(&self, artifact: Id) -> String {
         format!("artifact://{artifact}")
     }
 
-    /// What a node of this status is after a restart, which no turn survives.
+    /// The status of a node after a restart, which no turn survives.
     fn recovered(&self, status: NodeStatus) -> NodeStatus {
         if status == NodeStatus::Running { NodeStatus::Idle } else { status }
     }
@@ -263,19 +263,19 @@ pub trait Policy: Send + Sync {
         is_loopback(host)
     }
 
-    /// Whether a page of this origin may ask.
+    /// Whether pages of this origin may send requests.
     fn allows_origin(&self, origin: &str) -> bool {
         ["http://", "https://"]
             .iter()
             .any(|scheme| origin.strip_prefix(scheme).is_some_and(is_loopback))
     }
 
-    /// Whether a message is recorded that nobody can get, for the node that it names is not there.
+    /// Whether to record a message to a missing node.
     fn records_refused(&self) -> bool {
         false
     }
 
-    /// Whether the log is added to; else what is new takes the place of what was there.
+    /// Whether to append to the log, rather than replace it.
     fn adds_to_log(&self) -> bool {
         true
     }
@@ -291,7 +291,7 @@ pub trait Policy: Send + Sync {
     }
 }
 
-/// To whom events are served.
+/// The readers of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Served {
     /// `GET events`.
@@ -306,7 +306,7 @@ pub enum Served {
     Live,
 }
 
-/// The rules as they are.
+/// The contract's own rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules;
 

@@ -1,4 +1,4 @@
-//! Prompts, and the blocks that they are put together from.
+//! Prompts and their blocks.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Blocks {
     pub mode: String,
     /// The inputs of the turn.
     pub task: String,
-    /// What overrides the others. Nothing here sets it yet, and it is empty.
+    /// Overrides the other blocks. Nothing sets it yet, so it is empty.
     #[serde(rename = "override")]
     pub overriding: String,
 }

@@ -1,4 +1,4 @@
-//! Who does the work of a node: what the caller brings.
+//! The provider interface: who performs the turns of nodes.
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -7,32 +7,31 @@ use serde_json::Value;
 use crate::Id;
 use crate::state::{HandoffStatus, ProviderKind, ResolutionStatus, Tool, ToolFault, ToolResult};
 
-/// A provider of turns. Its calls may take as long as they like; dropping a future of `next` is no message to it,
-/// `stop` is.
+/// A provider of turns. Its calls may take any time. Dropping a future of `next` does not stop a turn; `stop` does.
 pub trait Provider: Send + Sync {
-    /// Begins a turn and gives it an id.
+    /// Begins a turn and returns its id.
     fn turn(&self, ask: TurnAsk) -> BoxFuture<'_, Result<String, ProviderFault>>;
 
-    /// The next item of a turn. It is asked for one at a time, and not while a tool waits for its approval.
+    /// The next item of a turn. Called one at a time, and not while a tool waits for approval.
     fn next<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<Item, ProviderFault>>;
 
-    /// What became of a tool that it proposed.
+    /// Reports what happened to a tool that it proposed.
     fn resolve<'a>(
         &'a self,
         turn: &'a str,
         forward: Forward,
     ) -> BoxFuture<'a, Result<(), ProviderFault>>;
 
-    /// Nobody wants more of the turn.
+    /// Stops the turn.
     fn stop<'a>(&'a self, turn: &'a str) -> BoxFuture<'a, Result<(), ProviderFault>>;
 }
 
-/// The provider failed. The sentence becomes the summary of the node.
+/// The provider failed. The message becomes the node's summary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ProviderFault(pub String);
 
-/// What a provider is asked to do.
+/// A request for a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnAsk {
@@ -52,19 +51,19 @@ pub struct Prompt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptKind {
-    /// Everything, for a provider that knows nothing yet.
+    /// The full prompt, for a provider without a session.
     Full,
-    /// The inputs of this turn, for one that remembers the rest.
+    /// Only the inputs of this turn, for a provider with a session.
     Delta,
 }
 
-/// What a provider is told about a tool.
+/// What the provider learns about a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Forward {
     pub tool_id: String,
     pub status: ResolutionStatus,
-    /// What the tool is to run with; absent when it is not to run.
+    /// The tool's arguments; absent if it must not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Value>,
 }
@@ -79,7 +78,7 @@ pub enum Item {
     ToolCompleted(ToolEnd),
     Handoff(Handoff),
     Done(Done),
-    /// The answer to a `next` that was under way when the turn was stopped.
+    /// The answer to a `next` that was pending when the turn was stopped.
     Stopped(bool),
 }
 
@@ -114,7 +113,7 @@ pub struct Handoff {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Done {
-    /// The whole text; that of the deltas if absent.
+    /// The whole text; if absent, the joined deltas.
     #[serde(default)]
     pub message: Option<String>,
     #[serde(default)]

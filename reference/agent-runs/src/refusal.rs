@@ -8,7 +8,7 @@ use crate::log::RunFault;
 /// Nothing has changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The body, a part of the path or the query is not as it should be.
+    /// The body, the query or a part of the path is invalid.
     #[error("{0}")]
     Bad(String),
     #[error("there is no {what} `{id}`")]
@@ -31,10 +31,10 @@ pub enum Refusal {
     TooLarge(usize),
     #[error("this is a WebSocket: {0}")]
     NoWebSocket(String),
-    /// The log on disk cannot be believed, so the run is not served.
+    /// The log on the disk is damaged, so the run is not served.
     #[error("the run `{id}` is refused: {fault}")]
     Refused { id: Id, fault: RunFault },
-    /// What is on the disk is no longer known; opening the folder again finds out.
+    /// The state of the disk is unknown until the folder is reopened.
     #[error(
         "the log of the run `{id}` cannot be written: {kind}; the run rests until the server is started again"
     )]
@@ -48,7 +48,7 @@ impl Refusal {
         Self::Bad(message.into())
     }
 
-    /// The status of HTTP and the code of the error.
+    /// The HTTP status and the error code.
     #[must_use]
     pub fn code(&self) -> (u16, &'static str) {
         match self {

@@ -1,7 +1,7 @@
-//! A run at work: one task owns its desk, and writes what the desk stages.
+//! A running run: one task owns its desk and writes what the desk stages.
 //!
-//! Requests reach the task as actions. All that wait are carried out together, their events are written at once and
-//! put on the disk once; only then is anybody told: consumers, those who asked, providers.
+//! Requests reach the task as actions. It performs all waiting actions together, then writes and syncs their events
+//! once. Only then does it notify consumers, clients and providers.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::log::Line;
 use crate::turn;
 use crate::{Id, Refusal};
 
-/// How many actions may wait; who comes later waits to be let in.
+/// Size of the action queue; later actions wait for space.
 const QUEUE: usize = 256;
 /// How many actions share a write.
 const BATCH: usize = 64;
@@ -21,23 +21,23 @@ const BATCH: usize = 64;
 type Reply = Box<dyn FnOnce(Result<(), Refusal>) + Send>;
 type Action = Box<dyn FnOnce(&mut Desk) -> Reply + Send>;
 
-/// The life of an engine, as its tasks see it.
+/// The lifetime of an engine, as its tasks see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Life {
     closing: watch::Receiver<bool>,
-    /// Held by every task. The lock goes with the last of them, and then the channel says so.
+    /// Held by every task. The last one releases the lock, and the channel signals it.
     _lock: Arc<FolderLock>,
     _alive: mpsc::Sender<()>,
 }
 
-/// Gives the lock back when it is dropped. Closing the file is not enough: a process that is just being started has
-/// the file too, until it becomes another program.
+/// Releases the lock when dropped. Closing the file is not enough: a process that is just being spawned also has the
+/// file until it calls exec.
 #[derive(Debug)]
 struct FolderLock(File);
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // What cannot be unlocked is unlocked when the file is closed everywhere.
+        // If unlocking fails, the lock ends when the file is closed everywhere.
         let _ = self.0.unlock();
     }
 }
@@ -49,19 +49,19 @@ impl Life {
 
     /// Returns when the engine closes.
     pub(crate) async fn ends(&mut self) {
-        // An error says that the engine is gone, which is as good.
+        // An error means that the engine is gone, which has the same effect.
         let _ = self.closing.wait_for(|closing| *closing).await;
     }
 }
 
-/// A run, for those who ask and for those who listen.
+/// A handle of a run, for clients and consumers.
 pub(crate) struct Run {
     pub(crate) id: Id,
     actions: mpsc::Sender<Action>,
     published: Arc<Published>,
 }
 
-/// What is in the log: consumers read it at their own pace.
+/// The events in the log, which consumers read at their own pace.
 pub(crate) struct Published {
     lines: Mutex<Vec<Line>>,
     count: watch::Sender<usize>,
@@ -85,21 +85,21 @@ impl Published {
         published.iter().skip(first).take(most).cloned().collect()
     }
 
-    /// Where the events after this one begin.
+    /// The position after this event.
     pub(crate) fn after(&self, event: Option<Id>) -> Option<usize> {
         let Some(event) = event else { return Some(0) };
         let published = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         published.iter().rposition(|line| line.id == event).map(|place| place + 1)
     }
 
-    /// Tells how many there are, whenever there are more.
+    /// Notifies of the number of events whenever it grows.
     pub(crate) fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
 }
 
 impl Run {
-    /// Starts the task of a run; `lines` are in the log already.
+    /// Starts the task of a run; `lines` are already in the log.
     pub(crate) fn start(desk: Desk, lines: Vec<Line>, life: Life) -> Arc<Self> {
         let (actions, queue) = mpsc::channel(QUEUE);
         let published = Arc::new(Published::new(lines));
@@ -112,7 +112,7 @@ impl Run {
             let mut batch = Vec::new();
             while queue.recv_many(&mut batch, BATCH).await > 0 {
                 let effects = writer.carry_out(batch.drain(..)).await;
-                // Nobody who could want a turn is left when the run is gone.
+                // Without the run, nobody needs the turn.
                 if let Some(run) = weak.upgrade() {
                     effects
                         .into_iter()
@@ -128,7 +128,7 @@ impl Run {
         &self.published
     }
 
-    /// Has `action` done at the desk. The answer comes when everything that the desk then knew is written.
+    /// Performs `action` at the desk. The answer comes when all events staged by then are written.
     pub(crate) async fn act<T: Send + 'static>(
         &self,
         action: impl FnOnce(&mut Desk) -> Result<T, Refusal> + Send + 'static,
@@ -137,7 +137,7 @@ impl Run {
         let action: Action = Box::new(move |desk| {
             let outcome = action(desk);
             Box::new(move |written| {
-                // Who asked may be gone.
+                // The client may be gone.
                 let _ = tell.send(written.and(outcome));
             })
         });
@@ -149,13 +149,13 @@ impl Run {
 struct Writer {
     desk: Desk,
     published: Arc<Published>,
-    /// A write failed, so the desk knows more than the disk, and nobody knows what the disk has.
+    /// A write failed, so the desk is ahead of the disk, whose state is unknown.
     broken: Option<std::io::ErrorKind>,
 }
 
 impl Writer {
     async fn carry_out(&mut self, batch: impl Iterator<Item = Action>) -> Vec<Effect> {
-        // Of a broken run too: the answer is made by the action. Nobody gets to see it.
+        // Also for a broken run: the action still runs, but its answer is not sent.
         let replies: Vec<Reply> = batch.map(|action| action(&mut self.desk)).collect();
         let Staged { files, lines, effects } = std::mem::take(&mut self.desk.staged);
         if self.broken.is_none() && !(files.is_empty() && lines.is_empty()) {
@@ -187,7 +187,7 @@ fn act_on(effect: Effect, run: &Arc<Run>, desk: &Desk, life: &Life) {
         }
         Effect::Interrupt(interrupt) => interrupt.notify_one(),
         Effect::Resolve(answer, forward) => {
-            // The turn may be gone with its engine.
+            // The turn may have ended with its engine.
             let _ = answer.send(forward);
         }
     }

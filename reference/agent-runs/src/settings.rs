@@ -1,4 +1,4 @@
-//! What the caller brings.
+//! Settings from the caller.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ pub type Ids = Arc<dyn Fn() -> Uuid + Send + Sync>;
 /// When an event counts as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Flush {
-    /// When it is on the disk: it survives the loss of power.
+    /// When it is on the disk: it survives a power loss.
     #[default]
     Disk,
-    /// When the system has it: it survives the death of the process.
+    /// When the system has it: it survives the process.
     System,
 }
 
-/// The most of everything that a caller can make more of.
+/// Limits of everything that clients can create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub runs: usize,
@@ -29,7 +29,7 @@ pub struct Limits {
     pub edges: usize,
     /// Inputs that wait for one node.
     pub inbox: usize,
-    /// Bytes of text in the deltas of one turn; a provider that says more has failed.
+    /// Bytes of text in the deltas of one turn; a provider that exceeds them has failed.
     pub turn_text: usize,
     /// Handoffs of one turn.
     pub handoffs: usize,
@@ -48,7 +48,7 @@ impl Default for Limits {
     }
 }
 
-/// How an engine behaves, and whom it asks.
+/// How an engine behaves, and its collaborators.
 #[derive(Clone)]
 pub struct Settings {
     pub clock: Clock,

@@ -1,4 +1,4 @@
-//! Stalls: a node that does the same again and again.
+//! Stalls: a node that repeats itself.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::Id;
 
-/// As many turns with the same result, in a row, are a stall.
+/// This many equal turns in a row are a stall.
 pub(crate) const TURNS: u32 = 3;
 
-/// How often each node has done the same. It is kept in memory: after a restart it is counted anew.
+/// How often each node has repeated itself. In memory only: a restart resets it.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats(HashMap<Id, [Streak; 3]>);
 
@@ -24,7 +24,7 @@ struct Streak {
 }
 
 impl Streak {
-    /// Counts a turn; one without such a thing ends the row.
+    /// Counts a turn; a turn without this part ends the series.
     fn count(&mut self, seen: Option<&str>) -> u32 {
         let digest: Option<[u8; 32]> = seen.map(|text| Sha256::digest(text.as_bytes()).into());
         self.turns = if digest.is_some() && digest == self.digest { self.turns + 1 } else { 1 };
@@ -34,7 +34,7 @@ impl Streak {
 }
 
 impl Repeats {
-    /// Counts a completed turn. The evidence if it is the last of `most` that are the same.
+    /// Counts a completed turn. Returns the evidence if it is the last of `most` equal ones.
     pub(crate) fn count(
         &mut self,
         node: Id,

@@ -1,7 +1,7 @@
-//! The stream of a run: its events over a WebSocket, those of the past and then the new ones.
+//! The stream of a run over a WebSocket: past events, then new ones.
 //!
-//! A consumer is a place in the list of events. It is woken when there are more and reads on at its own pace, so
-//! nothing is gathered for a slow one, and nobody waits for it.
+//! A consumer is a position in the list of events. It wakes up when there are more and reads at its own pace, so a
+//! slow one needs no buffer, and nobody waits for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::policy::{Policy, Served};
 use crate::run::{Life, Run};
 use crate::{Id, Refusal};
 
-/// How many events are sent before it is looked whether the consumer is still there.
+/// How many events are sent between two checks that the consumer is still connected.
 const AT_ONCE: usize = 64;
-/// How long a farewell may take.
+/// Timeout of the closing handshake.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most bytes that a consumer may send at once; whatever it is, it is thrown away.
+/// Limit of a consumer's message, which is discarded anyway.
 const MOST_BYTES: usize = 64 << 10;
-/// What is set aside for what a consumer says, which is next to nothing: there may be many of them.
+/// Buffer for a consumer's messages. Small, because there may be many consumers that send almost nothing.
 const READ_AHEAD: usize = 1 << 10;
 
 /// Members of a query, as they are written.
@@ -108,13 +108,13 @@ async fn consume(
         () = until_gone(source) => {}
         () = send_all(&mut sink, &run, begin, policy.as_ref()) => {}
     }
-    // The engine need not wait until the consumer has read its farewell, which it may never do.
+    // The engine must not wait for the consumer to read the close frame.
     drop((life, run));
     let _ = tokio::time::timeout(PATIENCE, sink.close()).await;
 }
 
-/// Reads what the consumer sends, which is ignored; pings are answered by the socket itself. Returns when the
-/// consumer leaves, or sends more than it may.
+/// Reads and ignores the consumer's messages; the socket itself answers pings. Returns when the consumer disconnects
+/// or sends too much.
 async fn until_gone(mut source: SplitStream<WebSocket>) {
     while let Some(Ok(message)) = source.next().await {
         if matches!(message, Message::Close(_)) {

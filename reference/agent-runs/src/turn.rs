@@ -1,4 +1,4 @@
-//! The task of one turn: it asks the provider, and tells the desk.
+//! The task of one turn: it asks the provider and reports to the desk.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use crate::provider::{Provider, ProviderFault, TurnAsk};
 use crate::run::{Life, Run};
 use crate::turns::Step;
 
-/// How a turn came to its end.
+/// How a turn ended.
 enum End {
-    /// The desk knows: it ended the turn itself.
+    /// The desk ended the turn itself.
     Known,
     Interrupted,
-    /// The provider says so.
+    /// The provider ended it.
     Failed(String),
-    /// The provider did what it must not.
+    /// The provider broke the rules.
     Misbehaved(String),
-    /// The engine closes, or cannot write any more. Whoever opens the folder again tells it.
+    /// The engine closes, or cannot write any more. Reopening the folder reports it.
     Lost,
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn drive(
     let turn = match begun {
         Ok(id) => Turn { run, provider, id, node, number, interrupt, life },
         Err(ProviderFault(why)) => {
-            // A run that cannot be written has no more to say.
+            // A run that cannot be written reports nothing more.
             let failed = run.act(move |desk| {
                 desk.failed(node, number, &why);
                 Ok(())
@@ -51,7 +51,7 @@ pub(crate) async fn drive(
     };
     let end = turn.go().await;
     if !matches!(end, End::Known | End::Failed(_)) {
-        // A provider that cannot even stop has nothing that could be waited for.
+        // If even `stop` fails, there is nothing to wait for.
         let _ = turn.provider.stop(&turn.id).await;
     }
     let _ = turn

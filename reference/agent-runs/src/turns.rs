@@ -21,16 +21,16 @@ use crate::state::{
 pub(crate) enum Step {
     /// Ask for the next item.
     Next,
-    /// Tell the provider, then ask for the next item.
+    /// Forward to the provider, then ask for the next item.
     Forward(Forward),
-    /// Wait for the approval; then tell the provider, and ask for the next item. An answer that never comes means
-    /// that the turn is interrupted.
+    /// Wait for the approval, then forward it and ask for the next item. An answer that never comes means that the
+    /// turn is interrupted.
     Wait(oneshot::Receiver<Option<Forward>>),
     /// The turn is interrupted: stop the provider.
     Stop,
     /// The provider has ended the turn.
     Over,
-    /// The provider has failed, and does not know it.
+    /// The provider broke the rules and must be stopped.
     Fail(String),
 }
 
@@ -95,7 +95,7 @@ impl Desk {
         self.staged.effects.push(Effect::Begin { ask, number, interrupt });
     }
 
-    /// From now on nothing of the turn under way is told. That it is over is told when its provider has stopped.
+    /// Stops reporting the current turn. Its end is reported when its provider has stopped.
     pub(crate) fn interrupt(&mut self, id: Id) {
         if let Some(turn) = self.turns.get_mut(&id) {
             turn.interrupted = true;
@@ -104,7 +104,7 @@ impl Desk {
         }
     }
 
-    /// What becomes of an item of the turn `number`.
+    /// Handles an item of the turn `number`.
     pub(crate) fn take_item(&mut self, id: Id, number: u64, item: Item) -> Step {
         let limits = self.shared.settings.limits;
         let Some(turn) = self.turns.get_mut(&id).filter(|turn| turn.number == number) else {
@@ -228,7 +228,7 @@ impl Desk {
         self.begin_turns();
     }
 
-    /// Sends work on, if an edge leads there and there is room for it.
+    /// Sends a handoff, if there is an edge and space in the inbox.
     fn hand_off(&mut self, from: Id, handoff: Handoff, diff: Option<Id>) {
         let policy = self.policy();
         let run = &self.fold.run;

@@ -1,18 +1,18 @@
-//! One event into a log that is already locked.
+//! Appends one event to a locked log.
 
 use std::io;
 
 use crate::event::Entry;
 use crate::lines::{Backwards, ReadAt, ends_with_line};
 
-/// How much of a log's end is looked at first. Most events are shorter.
+/// How much of a log's end is read first. Most events are shorter.
 const LOOK_BACK: usize = 1024;
 
-/// What appending needs of a file; tests put a failing one in its place.
+/// The file operations that an append needs; tests use a failing one.
 pub(crate) trait Log: ReadAt {
-    /// Writes at the end, and tells how much of it.
+    /// Writes at the end, and returns how many bytes were written.
     fn write(&self, bytes: &[u8]) -> io::Result<usize>;
-    /// Cuts the log off after `len` bytes.
+    /// Truncates the log to `len` bytes.
     fn truncate(&self, len: u64) -> io::Result<()>;
     /// Returns when the bytes are on the disk.
     fn sync(&self) -> io::Result<()>;
@@ -32,18 +32,18 @@ impl Log for std::fs::File {
     }
 }
 
-/// What to do besides writing.
+/// Options of an append.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct How {
-    /// Leave an event out that the log already ends with.
+    /// Skip an event that the log already ends with.
     pub(crate) drop_repeat: bool,
     /// Return only when the event is on the disk.
     pub(crate) durable: bool,
 }
 
-/// Writes `entry` after the `len` bytes that `log` has. If that fails, the log is as it was.
+/// Writes `entry` after the `len` bytes of `log`. On failure, the log is unchanged.
 ///
-/// `last` may be what the log ends with; the log's own bytes tell whether it is.
+/// `last` is a guess of the log's last line, which is checked against its bytes.
 pub(crate) fn append(
     log: &impl Log,
     len: u64,
@@ -53,16 +53,16 @@ pub(crate) fn append(
 ) -> io::Result<()> {
     let written = match End::of(log, len, last, how.drop_repeat.then(|| entry.id()))? {
         End::Whole => write_all_at_once(log, entry.line().as_bytes()),
-        // What a dead writer left unfinished stays, on a line of its own.
+        // The partial line of a dead writer stays, on a separate line.
         End::Torn => write_all_at_once(log, format!("\n{}", entry.line()).as_bytes()),
-        // Who wrote it may have died before it was on the disk, and we say that it is.
+        // Its writer may have died before the sync, and we acknowledge it.
         End::Repeated => Ok(()),
-        // All that is missing of it is the end of its line.
+        // Only its newline is missing.
         End::RepeatedUnfinished => write_all_at_once(log, b"\n"),
     };
     let done = written.and_then(|()| if how.durable { log.sync() } else { Ok(()) });
     if done.is_err() {
-        // Should this fail too, the torn line is the next writer's to close; the first error says more.
+        // If this fails too, the next writer closes the torn line; the first error says more.
         let _ = log.truncate(len);
     }
     done
@@ -75,7 +75,7 @@ enum End {
     Whole,
     /// Within a line.
     Torn,
-    /// Its last event, torn lines aside, has the id that was asked for.
+    /// Its last event, ignoring torn lines, has the given id.
     Repeated,
     /// The same, and that event is the last line, without its newline.
     RepeatedUnfinished,
@@ -103,7 +103,7 @@ impl End {
     }
 }
 
-/// One write for the whole of it, so that no reader and no crash finds two halves.
+/// One write for the whole line, so that no reader and no crash sees a part.
 fn write_all_at_once(log: &impl Log, bytes: &[u8]) -> io::Result<()> {
     loop {
         match log.write(bytes) {
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(disk.text(), expect);
     }
 
-    /// The event is acknowledged, so its line is whole from now on, and no later append runs into it.
+    /// The event is acknowledged, so its line is complete from now on, and no later append runs into it.
     #[rstest]
     #[case::its_own_end_is_missing("")]
     #[case::something_torn_follows("\n{\"type\":\"NO")]

@@ -1,4 +1,4 @@
-//! Arguments as they come from outside. Every fault is told at once, before anything is done.
+//! Arguments from outside. All faults are reported at once, before anything is done.
 
 use sage_errors::{Detail, SageError};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::event::{Entry, IdRule};
 use crate::path::ChroniclePath;
 use crate::rules::check;
 
-/// Checks what an append is given.
+/// Checks the arguments of an append.
 ///
 /// # Errors
 /// `EVALIDATION` with the faults of the path and of the event.
@@ -107,8 +107,8 @@ fn path(args: &Value, faults: &mut Vec<Detail>) -> String {
     String::new()
 }
 
-/// `1.0` is the number 1. Beyond 2^53 a double has no neighbours that are one apart, so it may not
-/// be the number that the caller wrote.
+/// `1.0` is the number 1. Beyond 2^53 doubles are more than one apart, so it may not be the number that the caller
+/// wrote.
 fn whole_number(args: &Value, field: &str, faults: &mut Vec<Detail>) -> Option<u64> {
     const LARGEST: f64 = 9_007_199_254_740_992.0;
     let given = args.get(field)?;

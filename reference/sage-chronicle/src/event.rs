@@ -10,11 +10,10 @@ use serde_json::{Map, Value};
 use crate::rules::{check, member};
 use crate::scan::AnyObject;
 
-/// An event as it is read back: the text of a JSON object, checked, with its members in the order of
-/// the line.
+/// An event as it is read back: the checked text of a JSON object, with its members in the order of the line.
 ///
-/// It stays text until somebody looks inside: as a tree of objects it would take many times the
-/// memory, and most of the time of reading a long chronicle would go into building trees.
+/// It stays text until it is inspected: a tree would take many times the memory, and building trees would dominate
+/// the time of reading a long chronicle.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Event(Box<str>);
 
@@ -33,7 +32,7 @@ impl Event {
         &self.0
     }
 
-    /// The members. Where a line names one twice, the last counts.
+    /// The members. If a line names one twice, the last counts.
     pub fn members(&self) -> Map<String, Value> {
         serde_json::from_str(&self.0).expect("`parse` accepts what this does")
     }
@@ -45,7 +44,7 @@ impl Event {
 
     /// Whether the event's `eventId` is `id`.
     pub(crate) fn has_id(&self, id: &str) -> bool {
-        /// Enough of nearly every event; what it refuses is an odd one.
+        /// Enough for nearly every event.
         #[derive(Deserialize)]
         struct Identified<'a> {
             #[serde(rename = "eventId", borrow)]
@@ -59,7 +58,7 @@ impl Event {
 }
 
 impl From<&Entry> for Event {
-    /// What is read back once the entry has been written.
+    /// The event that will be read back once the entry is written.
     fn from(entry: &Entry) -> Self {
         Self(entry.line.trim_end().into())
     }
@@ -71,18 +70,18 @@ impl Serialize for Event {
     }
 }
 
-/// Who says what the `eventId` is.
+/// Where the `eventId` comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdRule {
     /// The library: `appendEvent`. An id that the caller gives is replaced.
     Computed,
-    /// The caller: `appendEventWithId`. It must be there and look like a SHA-256.
+    /// The caller: `appendEventWithId`. It is required and must look like a SHA-256.
     Given,
 }
 
 pub(crate) const EVENT_ID: &str = "eventId";
 
-/// An event that passed every rule, ready to be written.
+/// A valid event, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     id: String,
@@ -104,7 +103,7 @@ impl Entry {
         };
         let mut line = Vec::with_capacity(512);
         serde_json::to_writer(&mut line, &Payload(event)).expect("a JSON value can be written");
-        // In place of the last brace; the checked event has members, so the id follows a comma.
+        // Replaces the last brace; a valid event has members, so the id follows a comma.
         line.pop();
         for part in [",\"eventId\":\"", &id, "\"}\n"] {
             line.extend_from_slice(part.as_bytes());
@@ -142,7 +141,7 @@ fn hash(payload: &Value) -> String {
     sha256(&canonical)
 }
 
-/// An event without its id, written without a copy of it being made.
+/// An event without its id, serialized without a copy.
 struct Payload<'a>(&'a Value);
 
 impl Serialize for Payload<'_> {

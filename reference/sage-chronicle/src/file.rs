@@ -22,19 +22,19 @@ use crate::lock::{FileId, Locked, Patience, holder};
 use crate::path::ChroniclePath;
 use crate::{DEFAULT_LOCK_TIMEOUT_MS, DEFAULT_TAIL, EventLog};
 
-/// What is read at once. Small enough for a core's own cache.
+/// Block size of reads. Small enough for a core's own cache.
 const BLOCK: usize = 1 << 20;
-/// What `tail` reads at once: some hundreds of events.
+/// Block size of `tail`: some hundreds of events.
 const TAIL_BLOCK: usize = 1 << 16;
 
-/// The rule that a path broke which leads out of the workspace.
+/// The policy in the error for a path that leads out of the workspace.
 const POLICY: &str = "paths stay inside the workspace";
 
 /// How a [`Chronicle`] behaves where the contract leaves a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Acknowledge an event only when it would survive a power failure. Without it an acknowledged
-    /// event survives the death of the process, but not that of the machine.
+    /// Acknowledge an event only when it would survive a power failure. Otherwise an acknowledged event survives the
+    /// process, but not the machine.
     pub durable: bool,
     /// How long to wait for a lock when the call does not say, in milliseconds.
     pub default_lock_timeout_ms: u64,
@@ -46,8 +46,7 @@ impl Default for Options {
     }
 }
 
-/// The chronicles of one workspace. Calls block; any number of threads and processes may work on
-/// the same files at a time.
+/// The chronicles of one workspace. Calls block; any number of threads and processes may use the same files.
 #[derive(Debug)]
 pub struct Chronicle {
     root: Dir,
@@ -55,13 +54,13 @@ pub struct Chronicle {
     kept: KeptFiles,
 }
 
-/// A chronicle whose lock we have.
+/// A chronicle that we have locked.
 #[derive(Debug)]
 struct Held {
     locked: Locked,
     identity: Identity,
     len: u64,
-    /// What it may end with: the last event that was appended here.
+    /// A guess of its last line: the last event appended here.
     last: Option<Entry>,
 }
 
@@ -83,8 +82,7 @@ impl Chronicle {
         Ok(Self { root, options, kept: KeptFiles::at_most(MOST_KEPT) })
     }
 
-    /// Takes the very lock that an append takes, within the default time, and makes the file if
-    /// there is none.
+    /// Takes the same lock as an append, with the default timeout, and creates the file if it is missing.
     ///
     /// # Errors
     /// As an append.
@@ -105,8 +103,8 @@ impl Chronicle {
         let how = How { drop_repeat: rule == IdRule::Computed, durable: self.options.durable };
         let fail = |error: io::Error| failure(&path, "write", &error);
         if how.durable && held.last.is_none() {
-            // The file was opened anew. Whoever made it may not have cared for a loss of power, and
-            // an event is only as durable as the folders that lead to it.
+            // The file was newly opened. Its creator may not have synced it, and an event is only as durable as the
+            // folders that lead to it.
             self.sync_folders(&path).map_err(fail)?;
         }
         append(held.locked.file(), held.len, held.last.as_ref(), &entry, how).map_err(fail)?;
@@ -130,8 +128,7 @@ impl Chronicle {
             let late = || SageError::lock_timeout(path.given(), timeout_ms, holder(identity.id));
             let locked =
                 Locked::take(file, identity.id, patience).map_err(fail)?.ok_or_else(late)?;
-            // While we waited, the file may have been deleted or replaced: nobody would ever read
-            // what we write into it.
+            // The file may have been deleted or replaced during the wait; nobody would read what we write into it.
             if let Some(len) = self.len_if_at(path, identity, AtFlags::empty()) {
                 return Ok(Held { locked, identity, len, last: None });
             }
@@ -159,8 +156,7 @@ impl Chronicle {
     }
 
     fn is_no_link(&self, path: &str) -> bool {
-        // That something is there and is no link is what this error says, and asking for more of it
-        // takes longer.
+        // This error says that something exists and is not a link; asking for more takes longer.
         readlinkat_raw(&self.root, path, &mut [0]) == Err(Errno::INVAL)
     }
 
@@ -201,11 +197,11 @@ impl Chronicle {
             .map_err(|error| failure(path, "read", &error))
     }
 
-    /// Puts the names on the disk that lead to `path`.
+    /// Syncs the folders that lead to `path`.
     fn sync_folders(&self, path: &ChroniclePath) -> io::Result<()> {
         let mut folder = path.parent();
         while let Some(name) = folder {
-            // Opened as a file is: what `open_dir` gives cannot be synced.
+            // Opened as a file: a handle from `open_dir` cannot be synced.
             self.root.open(name)?.sync_all()?;
             folder = name.rsplit_once('/').map(|(parent, _)| parent);
         }
@@ -246,7 +242,7 @@ impl EventLog for Chronicle {
     }
 }
 
-/// A pipe or a device under the name of a chronicle is refused; opening it must not wait.
+/// Opens without blocking. A pipe or a device under a chronicle's name is refused.
 const NO_WAITING: i32 = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits() as i32;
 
 /// Which file it is, and who may do what with it.
@@ -311,7 +307,7 @@ mod tests {
         json!({ "type": "NOTE", "timestamp": "2024-01-01T12:00:00.000Z", "actor": actor })
     }
 
-    /// What becomes of an append that waits, when `meanwhile` happens and the lock is released.
+    /// The result of a waiting append, when `meanwhile` happens and the lock is released.
     fn append_that_waits(meanwhile: impl FnOnce(&Path)) -> (tempfile::TempDir, Chronicle) {
         let folder = tempfile::tempdir().unwrap();
         let chronicle = Chronicle::open(folder.path(), Options::default()).unwrap();
@@ -340,7 +336,7 @@ mod tests {
         assert_eq!(last.members()["type"], "NOTE");
     }
 
-    /// Unless its file is used again, none of what is tested of kept files is.
+    /// Unless its file is reused, nothing here tests kept files.
     #[rstest]
     #[case::untouched(|_: &Path| {}, true)]
     #[case::rewritten(|path: &Path| std::fs::write(path, "x").unwrap(), true)]

@@ -1,7 +1,7 @@
-//! Files that stay open between appends, since opening one costs more than writing to it.
+//! Files that stay open between appends, because opening one costs more than writing to it.
 //!
-//! This is a cache and no more: whoever takes a file out of it has to find out whether the file is
-//! still the one at its path, and whether it still ends as it did. A crash loses nothing with it.
+//! This is only a cache: its user must check that a file is still the one at its path, and that it still ends with
+//! the same line. A crash loses nothing.
 
 use std::fs::File;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,23 +9,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::event::Entry;
 use crate::file::Identity;
 
-/// How many files stay open at most.
+/// Limit of open files.
 pub(crate) const MOST_KEPT: usize = 32;
 /// The longest line that is kept along with its file.
 const LONGEST: usize = 4096;
 
-/// A file that was open and locked, and is still open.
+/// A file that was locked and is still open.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) file: File,
     pub(crate) identity: Identity,
-    /// What was last appended here, unless it is long.
+    /// The line last appended here, unless it is long.
     pub(crate) last: Option<Entry>,
 }
 
-/// Kept files by their paths, the one used last at the end.
+/// Kept files by path, the most recently used at the end.
 ///
-/// A file that is in use is not in here, so no two threads ever share one.
+/// A file in use is not in here, so no two threads ever share one.
 #[derive(Debug)]
 pub(crate) struct KeptFiles {
     files: Mutex<Vec<(String, Kept)>>,
@@ -45,7 +45,7 @@ impl KeptFiles {
 
     pub(crate) fn put(&self, path: String, mut kept: Kept) {
         kept.last = kept.last.filter(|entry| entry.line().len() <= LONGEST);
-        // Closed only when the others may have the list again.
+        // Closed only after the list is unlocked.
         let _surplus = {
             let mut files = self.files();
             let same = files.iter().position(|(at, _)| *at == path);
@@ -56,7 +56,7 @@ impl KeptFiles {
     }
 
     fn files(&self) -> MutexGuard<'_, Vec<(String, Kept)>> {
-        // Nothing that holds it can panic half-way, so the content is sound in any case.
+        // No holder can panic half-way, so the content is always sound.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! From bytes to events. Whatever is not an event is passed over, so content never fails.
+//! Parses bytes to events. Everything else is skipped, so content is never an error.
 
 use std::io;
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use memchr::{memchr, memrchr};
 
 use crate::event::Event;
 
-/// Bytes that can be read at any place: a file, or a slice in tests.
+/// Random-access bytes: a file, or a slice in tests.
 pub(crate) trait ReadAt: Sync {
     /// As [`std::os::unix::fs::FileExt::read_at`].
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
@@ -21,10 +21,10 @@ impl ReadAt for std::fs::File {
     }
 }
 
-/// Every event in the first `len` bytes, in order. Blocks are parsed side by side.
+/// Every event in the first `len` bytes, in order. Blocks are parsed in parallel.
 pub(crate) fn all(source: &impl ReadAt, len: u64, block: usize) -> io::Result<Vec<Event>> {
     let blocks = len.div_ceil(block as u64);
-    // The system is asked only if it matters: on Linux the answer takes three files of /proc and /sys.
+    // Ask the system only if it matters: on Linux the answer takes three files of /proc and /sys.
     let cores = || thread::available_parallelism().map_or(1, NonZero::get) as u64;
     let workers = if blocks <= 1 { 1 } else { cores() };
     if workers == 1 {
@@ -76,7 +76,7 @@ fn lines_beginning_in(
     buffer: &mut Vec<u8>,
     events: &mut Vec<Event>,
 ) -> io::Result<()> {
-    // The byte before the block tells whether a line begins with the block.
+    // The byte before the block shows whether a line begins with the block.
     let from = start.saturating_sub(1);
     let end = len.min(start + block as u64);
     fill(source, buffer, from, end)?;
@@ -131,16 +131,16 @@ pub(crate) fn last(
     Ok(events)
 }
 
-/// The events of a chronicle from the last one on, reading no further back than it must.
+/// The events of a chronicle from last to first, reading no further back than needed.
 pub(crate) struct Backwards<'a, S> {
     source: &'a S,
     block: usize,
-    /// Where `buffer` lies in the source.
+    /// The position of `buffer` in the source.
     start: u64,
     buffer: Vec<u8>,
-    /// How much of `buffer` is still to be looked at; `None` after the first line of all.
+    /// How much of `buffer` is unread; `None` after the very first line.
     stop: Option<usize>,
-    /// What is known of the line that begins before `buffer[..stop]` ends, last piece first.
+    /// The known parts of the line that ends in `buffer[..stop]`, last part first.
     pieces: Vec<Vec<u8>>,
 }
 
@@ -153,7 +153,7 @@ impl<'a, S: ReadAt> Backwards<'a, S> {
         Ok(Self { source, block, start, buffer, stop, pieces: Vec::new() })
     }
 
-    /// Whether the last byte ends a line; so does the end of nothing. Asked before [`Self::next`].
+    /// Whether the last byte ends a line (true if empty). Call it before [`Self::next`].
     pub(crate) fn ends_whole(&self) -> bool {
         self.buffer.last().is_none_or(|byte| *byte == b'\n')
     }
@@ -183,7 +183,7 @@ impl<'a, S: ReadAt> Backwards<'a, S> {
         Ok(None)
     }
 
-    /// Keeps `buffer[..stop]`, the end of a line, and goes on with the block before it.
+    /// Keeps `buffer[..stop]`, the end of a line, and continues with the block before it.
     fn step_back(&mut self, stop: usize) -> io::Result<()> {
         let mut piece = std::mem::take(&mut self.buffer);
         piece.truncate(stop);
@@ -196,11 +196,11 @@ impl<'a, S: ReadAt> Backwards<'a, S> {
     }
 }
 
-/// Whether the last of `len` bytes are `line`, and a line of their own.
+/// Whether the last of `len` bytes are exactly the line `line`.
 pub(crate) fn ends_with_line(source: &impl ReadAt, len: u64, line: &str) -> io::Result<bool> {
     let Some(start) = len.checked_sub(line.len() as u64) else { return Ok(false) };
     let mut buffer = Vec::new();
-    // The byte before it tells whether a line begins with it.
+    // The byte before it shows whether a line begins with it.
     fill(source, &mut buffer, start.saturating_sub(1), len)?;
     let before = if start == 0 { b"".as_slice() } else { b"\n" };
     Ok(buffer.strip_prefix(before) == Some(line.as_bytes()))
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// What reading means, written as plainly as can be.
+    /// A plain implementation of reading.
     fn plainly(bytes: &[u8]) -> Vec<String> {
         bytes
             .split(|byte| *byte == b'\n')

@@ -1,9 +1,9 @@
-//! The lock around an append: an advisory lock on the chronicle file itself (`flock`), which the
-//! system gives back when its holder dies, however it dies.
+//! The lock around an append: an advisory lock on the chronicle file itself (`flock`), which the system releases when
+//! its holder dies.
 //!
-//! The system wakes no waiter that has a time limit, so a waiter asks again and again. Among the
-//! threads of one process only the first in line asks; the others wait for their turn, first come,
-//! first served. So none starves, and a hundred threads ask no more often than one.
+//! `flock` has no timeout, so a waiter polls. Among the threads of one process only the first in line polls; the
+//! others wait for their turn, first come, first served. So none starves, and a hundred threads poll no more often
+//! than one.
 
 use std::collections::VecDeque;
 use std::fs::{File, TryLockError};
@@ -12,20 +12,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// The longest pause between two tries. The pauses begin at a hundredth of it and double.
+/// The longest pause between two tries. Pauses start at a hundredth of it and double.
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// A file, whatever names it has: its device and its number there.
+/// A file, whatever its name: device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId {
     pub(crate) device: u64,
     pub(crate) inode: u64,
 }
 
-/// How long somebody is ready to wait.
+/// How long a caller is ready to wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// `None`: for ever, the end being further away than time can be told.
+    /// `None`: for ever, because the deadline is beyond the range of the clock.
     until: Option<Instant>,
 }
 
@@ -34,7 +34,7 @@ impl Patience {
         Self { until: Instant::now().checked_add(duration) }
     }
 
-    /// What is left; `None` when it is over.
+    /// The remaining time; `None` after the deadline.
     pub(crate) fn left(self) -> Option<Duration> {
         match self.until {
             None => Some(Duration::MAX),
@@ -46,25 +46,25 @@ impl Patience {
     }
 }
 
-/// A locked file. The lock is free again when this is dropped.
+/// A locked file. Dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct Locked {
-    // Given up before the file is closed: the number of a deleted file is given to the next new one,
-    // which would seem to be locked. By then `drop` has unlocked the file for who is next in line.
+    // Released before the file is closed: the inode of a deleted file is reused by the next new one, which would seem
+    // locked. By then `drop` has unlocked the file for the next in line.
     _turn: Turn,
-    /// `None` only while this is being taken apart.
+    /// `None` only during `drop`.
     file: Option<File>,
 }
 
 impl Locked {
-    /// `None` unless the lock is free, and nobody waits for it.
+    /// `None` unless the lock is free and nobody waits for it.
     pub(crate) fn take_free(file: File, id: FileId) -> Option<Self> {
         let turn = Turn::take_free(id)?;
         file.try_lock().ok()?;
         Some(Self { file: Some(file), _turn: turn })
     }
 
-    /// `None` when `patience` is over. Tries once at the very least.
+    /// `None` when `patience` is over. Tries at least once.
     pub(crate) fn take(file: File, id: FileId, patience: Patience) -> io::Result<Option<Self>> {
         let Some(turn) = Turn::take(id, patience) else { return Ok(None) };
         let mut pause = LONGEST_PAUSE / 100;
@@ -87,7 +87,7 @@ impl Locked {
         self.file.as_ref().expect("only what consumes this takes the file out")
     }
 
-    /// Releases the lock and gives the file back; `None` when its lock would not be released.
+    /// Releases the lock and returns the file; `None` if unlocking failed.
     pub(crate) fn release(mut self) -> Option<File> {
         self.file.take().filter(|file| file.unlock().is_ok())
     }
@@ -95,25 +95,25 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // Closing alone would leave the lock to a process that is just being started from this one
-        // and has not yet closed its copies.
+        // Closing alone would leave the lock to a process that is being spawned from this one and has not yet closed
+        // its copies.
         if let Some(file) = &self.file {
             let _ = file.unlock();
         }
     }
 }
 
-/// Whose turn it is, and who waits for one, in this process. Only files that somebody has locked or
-/// is about to lock are in here: so few that looking through them is quicker than hashing.
+/// The queues of this process. Contains only files that are locked or about to be: so few that a linear search is
+/// faster than hashing.
 static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
 
-/// The threads that want the same file. There is one only while somebody has the turn.
+/// The threads that want the same file. Exists only while one has the turn.
 #[derive(Debug)]
 struct Line {
     id: FileId,
-    /// The number of the thread whose turn it is.
+    /// The number of the thread that has the turn.
     holder: u64,
-    /// The last number that was given out.
+    /// The last number given out.
     last: u64,
     waiting: VecDeque<Waiter>,
 }
@@ -130,7 +130,7 @@ struct Turn {
 }
 
 impl Turn {
-    /// The turn if nobody has it.
+    /// The turn, if nobody has it.
     fn take_free(id: FileId) -> Option<Self> {
         let mut lines = lines();
         if lines.iter().any(|line| line.id == id) {
@@ -145,7 +145,7 @@ impl Turn {
             if let Some(turn) = Self::take_free(id) {
                 return Some(turn);
             }
-            // It may have become free just now.
+            // It may have just become free.
             if let Some(line) = lines().iter_mut().find(|line| line.id == id) {
                 line.last += 1;
                 line.waiting.push_back(Waiter { number: line.last, thread: thread::current() });
@@ -183,7 +183,7 @@ impl Drop for Turn {
 }
 
 fn lines() -> MutexGuard<'static, Vec<Line>> {
-    // Nothing that holds it can panic half-way, so the content is sound in any case.
+    // No holder can panic half-way, so the content is always sound.
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -199,7 +199,7 @@ pub(crate) fn until_waiting(id: FileId, count: usize) {
 /// How often `holder` reads the list before it gives up.
 const LIST_READS: usize = 16;
 
-/// Who holds the lock on a file. `None` where the system does not say; Linux lists every lock.
+/// The holder of the lock on a file. `None` if the system does not know; Linux lists every lock.
 ///
 /// The kernel hands out the list in pieces and continues by position. If another process releases a
 /// lock that is listed before ours between two pieces, the list skips an entry. So the pieces are as

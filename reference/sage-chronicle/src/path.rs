@@ -1,8 +1,8 @@
-//! Which texts name a chronicle. Nothing here looks at a disk.
+//! Validates chronicle paths. Nothing here touches the disk.
 
 use sage_errors::{Detail, SageError};
 
-/// What every chronicle's name ends in.
+/// The extension of every chronicle.
 const ENDING: &str = ".sage";
 
 const EXPECTED: &str =
@@ -15,7 +15,7 @@ const EXPECTED: &str =
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChroniclePath {
     given: String,
-    /// Unless it is the given text.
+    /// `None` if it equals the given text.
     normal: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl ChroniclePath {
         Self::check(text).map_err(|fault| SageError::validation(*fault))
     }
 
-    /// As [`Self::parse`], for callers that gather the faults of several arguments.
+    /// Like [`Self::parse`], for callers that collect the faults of several arguments.
     pub(crate) fn check(text: &str) -> Result<Self, Box<Detail>> {
         let refuse = |reason: &str| {
             Err(Box::new(Detail::new("path", reason).received(text).expected(EXPECTED)))
@@ -65,12 +65,12 @@ impl ChroniclePath {
         }
     }
 
-    /// As the caller wrote it; errors speak of it so.
+    /// As the caller wrote it, for errors.
     pub fn given(&self) -> &str {
         &self.given
     }
 
-    /// Without `.` segments: equal for two spellings of one path.
+    /// Without `.` segments, so that two spellings of one path are equal.
     pub fn normal(&self) -> &str {
         self.normal.as_deref().unwrap_or(&self.given)
     }

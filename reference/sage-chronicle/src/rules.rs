@@ -1,4 +1,4 @@
-//! Which values are events. Nothing here looks at a disk.
+//! Validates events. Nothing here touches the disk.
 
 use sage_errors::Detail;
 use serde_json::{Map, Value};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use crate::event::{EVENT_ID, IdRule};
 use crate::timestamp::is_iso8601;
 
-/// The members that the rules speak of. They are found in one pass over the event, since looking
-/// each of them up would take longer than all the rules.
+/// The members that have rules. They are found in one pass, because looking each of them up would take longer than
+/// all the rules.
 #[derive(Default)]
 struct Known<'a> {
     kind: Option<&'a Value>,
@@ -112,7 +112,7 @@ fn check_tags(tags: Option<&Value>, faults: &mut Vec<Detail>) {
     }
 }
 
-/// Deeper nesting could be written, but no reader that uses this parser would see it again.
+/// Deeper nesting could be written, but no reader with this parser could read it.
 const DEEPEST: usize = 127;
 
 fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
@@ -127,7 +127,7 @@ fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
     }
     for (name, value) in members {
         if !fits(value, DEEPEST - 1) {
-            // The value itself is left out of the detail: it would nest the error as deeply.
+            // The detail omits the value, which would nest the error as deeply.
             faults.push(wrong(
                 name,
                 "is nested too deeply",
@@ -138,8 +138,7 @@ fn check_depth(members: &Map<String, Value>, faults: &mut Vec<Detail>) {
     }
 }
 
-/// The member of that name. Objects here are small, and looking through a small one is quicker than
-/// hashing the name.
+/// The member of that name. Objects here are small, so a linear search is faster than hashing.
 pub(crate) fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }

@@ -133,7 +133,7 @@ fn a_loop(path: &Path) {
 #[case::link_to_itself(a_loop, "a.sage", Some("ELOOP"))]
 #[case::file_for_a_folder(|path: &Path| fs::write(path, "").unwrap(), "a.sage/b.sage", Some("ENOTDIR"))]
 #[case::long_name(|_: &Path| {}, &format!("{}.sage", "x".repeat(300)), Some("ENAMETOOLONG"))]
-fn what_is_no_file_is_an_io_error(
+fn non_regular_files_are_io_errors(
     #[case] make: fn(&Path),
     #[case] path: &str,
     #[case] system_code: Option<&str>,
@@ -227,7 +227,7 @@ fn the_lock_can_be_released_by_another_thread() {
 }
 
 #[test]
-fn appends_of_many_threads_stand_there_once_and_whole() {
+fn concurrent_appends_of_threads_are_each_kept_once() {
     const THREADS: u64 = 16;
     const EACH: u64 = 50;
     let lab = Lab::new();
@@ -304,7 +304,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_was_appended_is_read_back(events in prop::collection::vec(any_event(), 1..6)) {
+    fn appended_events_are_read_back(events in prop::collection::vec(any_event(), 1..6)) {
         let lab = Lab::new();
         let mut expect: Vec<Value> = Vec::new();
         for event in events {

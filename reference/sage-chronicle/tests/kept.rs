@@ -162,7 +162,7 @@ fn another_event(#[case] meanwhile: fn(&Lab), #[case] expect: String) {
 #[rstest]
 #[case(moved_away, "old.sage")]
 #[case(folder_moved_away, "old/a.sage")]
-fn what_was_moved_away_is_left_alone(#[case] meanwhile: fn(&Lab), #[case] old: &str) {
+fn moved_files_are_not_written(#[case] meanwhile: fn(&Lab), #[case] old: &str) {
     let lab = Lab::new();
     meanwhile(&lab);
     lab.append(2).unwrap();

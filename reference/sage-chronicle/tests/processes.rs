@@ -20,7 +20,7 @@ const FOLDER: &str = "CHRONICLE_TEST_FOLDER";
 const WRITER: &str = "CHRONICLE_TEST_WRITER";
 const PATH: &str = "a.sage";
 
-/// What every line begins with, and what stands nowhere else in it.
+/// The beginning of every line, which occurs nowhere else in it.
 const BEGINNING: &str = r#"{"type":"NOTE","#;
 
 fn event(writer: &str, n: u64) -> Value {
@@ -98,7 +98,7 @@ fn as_child(command: &mut Command, role: &str, folder: &Path, writer: &str) {
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
 }
 
-/// What a child says. A line that its death cut off was not said.
+/// The output of a child. A truncated last line does not count.
 fn said(stdout: ChildStdout) -> impl Iterator<Item = String> {
     let mut stdout = BufReader::new(stdout);
     std::iter::from_fn(move || {
@@ -136,7 +136,7 @@ fn count_ids(folder: &Path) -> HashMap<String, u32> {
 }
 
 #[test]
-fn appends_of_many_processes_stand_there_once_and_whole() {
+fn concurrent_appends_of_processes_are_each_kept_once() {
     let folder = tempfile::tempdir().unwrap();
     let writers = ["a", "b", "c", "d"];
     let children =

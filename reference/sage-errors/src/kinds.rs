@@ -1,14 +1,14 @@
-//! One type for each code. What the taxonomy demands is a plain field, what it merely allows is an
-//! `Option`, and what all errors share stands in [`Common`].
+//! One type for each code. Required properties are plain fields, optional ones are `Option`s, and [`Common`] has what
+//! all errors share.
 
 use serde_json::{Map, Number, Value, json};
 
-/// What every error has besides its own properties.
+/// Members of every error, besides its own properties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Common {
     /// What went wrong, for people.
     pub message: String,
-    /// What lies behind it.
+    /// The cause.
     pub cause: Option<Value>,
     extra: Map<String, Value>,
 }
@@ -30,14 +30,14 @@ impl Common {
     }
 }
 
-/// One thing that is wrong with what was given.
+/// One fault of the input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detail {
     /// The name of the field that is wrong, such as `actor.id`.
     pub field: String,
     /// What is wrong with it.
     pub reason: String,
-    /// What was found there.
+    /// The value found there.
     pub received: Option<Value>,
     /// What would be right.
     pub expected: Option<Value>,
@@ -73,8 +73,8 @@ impl Detail {
     }
 }
 
-/// `EVALIDATION`. One that is built here has at least one detail; one that was told from outside may
-/// have none, since the text asks for an array and not for what is in it.
+/// `EVALIDATION`. Built here, it has at least one detail. Received from outside it may have none, because the text
+/// requires an array, not a non-empty one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValidationError {
     details: Vec<Detail>,
@@ -82,7 +82,7 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    /// An error with these details. Its message tells all of them.
+    /// An error with these details. Its message lists all of them.
     pub fn new(first: Detail, others: impl IntoIterator<Item = Detail>) -> Self {
         let mut details = vec![first];
         details.extend(others);
@@ -91,7 +91,7 @@ impl ValidationError {
         Self { details, common: Common::new(reasons.join("; ")) }
     }
 
-    /// As somebody else told it.
+    /// An error received from outside.
     pub(crate) fn from_parts(details: Vec<Detail>, common: Common) -> Self {
         Self { details, common }
     }

@@ -89,7 +89,7 @@ impl SageError {
         Self::Timeout(Box::new(TimeoutError { timeout_ms, elapsed_ms, operation, common }))
     }
 
-    /// `operation` on `path` failed in the system, as `error` tells.
+    /// `operation` on `path` failed with the system error `error`.
     pub fn io(
         operation: impl Into<String>,
         path: impl Into<String>,

@@ -1,4 +1,4 @@
-//! From loose parts, as they come over a wire, to an error of the taxonomy.
+//! Builds errors of the taxonomy from loose parts, as they come over a wire.
 
 use sage_utils::TypedError;
 use serde_json::{Map, Number, Value, json};
@@ -23,7 +23,7 @@ impl SageError {
         cause: Option<Value>,
     ) -> Result<Self, Self> {
         let mut take = Take { properties, wrong: Vec::new() };
-        // Each arm reads everything before it looks at what is wrong, so that all of it is told.
+        // Each arm reads everything before it checks, so that all faults are reported.
         let mut error = match code {
             "EVALIDATION" => {
                 let details = take.details();
@@ -128,7 +128,7 @@ fn join(system: Option<Value>, given: Option<Value>) -> Option<Value> {
     Some(Value::Object(system))
 }
 
-/// Takes properties out one by one and notes what is wrong with them.
+/// Takes properties one by one and collects their faults.
 struct Take {
     properties: Map<String, Value>,
     wrong: Vec<Detail>,
@@ -222,7 +222,7 @@ impl Take {
         None
     }
 
-    /// The error that `build` makes, unless something was wrong. What was not taken is kept.
+    /// Returns the error that `build` makes, unless there were faults. Properties not taken are kept.
     fn finish(
         mut self,
         build: impl FnOnce(Common) -> Option<SageError>,

@@ -80,7 +80,7 @@ fn every_code_comes_back_whole() {
 #[case("EIO", json!({"operation": "o"}))]
 #[case("ELOCK_TIMEOUT", json!({"path": "p", "timeoutMs": 0}))]
 #[case("EHALT", json!({"invariant": "i", "expected": 1, "actual": 2}))]
-fn what_is_not_given_is_absent(#[case] code: &str, #[case] properties: Value) {
+fn missing_properties_stay_absent(#[case] code: &str, #[case] properties: Value) {
     let error = parse(code, properties.clone()).unwrap();
     assert_eq!(Value::Object(error.properties()), properties);
     assert_eq!(error.to_json().get("cause"), None);
@@ -134,7 +134,7 @@ fn all_that_is_wrong_is_named(
 }
 
 #[test]
-fn a_refusal_tells_what_was_received_and_expected() {
+fn refusals_name_the_received_and_the_expected_value() {
     let refusal = parse("ETIMEOUT", json!({"timeoutMs": "5", "elapsedMs": 1, "operation": "o"}));
     assert_eq!(
         refusal.unwrap_err().to_json(),
@@ -288,7 +288,7 @@ fn a_text_without_a_canonical_form_is_a_bad_argument() {
 proptest! {
     /// Nothing makes it panic, and what it accepts it gives back whole.
     #[test]
-    fn what_is_accepted_comes_back_whole(
+    fn accepted_errors_round_trip(
         code in prop::sample::select(SageError::CODES.to_vec()),
         properties in prop::collection::hash_map(
             prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! The prompt cache: a question that was answered in full is answered the same way again.
+//! The prompt cache: repeats a completed answer to the same request.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::{ChatOptions, StreamEvent};
 
-/// What a stream is kept under. Besides the request itself it is who answered and whether somebody ran tools, since
-/// the same request has another answer then.
+/// The cache key. Besides the request it has the provider and whether a runner was set, because either changes the
+/// answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     provider: String,
@@ -24,8 +24,8 @@ impl Key {
     }
 }
 
-/// The canonical JSON of model, messages, tools, temperature and max_tokens. What is absent is left out, so it differs
-/// from every value.
+/// The canonical JSON of model, messages, tools, temperature and max_tokens. Absent members are left out, so they
+/// differ from every value.
 fn request(options: &ChatOptions) -> String {
     let mut members = Map::new();
     if let Ok(Value::Object(all)) = serde_json::to_value(options) {
@@ -36,7 +36,7 @@ fn request(options: &ChatOptions) -> String {
     canonical_json(&Value::Object(members))
 }
 
-/// Streams that reached their end. Clones share what is kept.
+/// Completed streams. Clones share the cache.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cache(Arc<Mutex<Kept>>);
 
@@ -56,7 +56,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// Beyond so many, or so much, the oldest ones go.
+    /// Beyond this count or size, the oldest entries are evicted.
     const MOST_STREAMS: usize = 256;
     const MOST_BYTES: usize = 16 << 20;
 
@@ -69,7 +69,7 @@ impl Cache {
         kept.bytes += bytes;
         let entry = Entry { events: events.into(), bytes };
         match kept.streams.insert(Arc::clone(&key), entry) {
-            // The same was asked twice at once. It keeps its age.
+            // The same request was made twice at once. It keeps its age.
             Some(before) => kept.bytes -= before.bytes,
             None => kept.order.push_back(key),
         }
@@ -84,7 +84,7 @@ impl Cache {
     }
 }
 
-/// Writes a stream down as it passes; it is kept only if it reaches its end.
+/// Records a stream; it is cached only if it reaches its end.
 pub(crate) struct Recorder {
     cache: Cache,
     key: Key,
@@ -93,8 +93,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// A stream that is larger, with its question, is not kept: an endless one would fill the memory, and a large one
-    /// would drive all others out.
+    /// A larger stream is not cached: an endless one would fill the memory, and a large one would evict all others.
     const MOST_BYTES: usize = Cache::MOST_BYTES / 4;
 
     pub(crate) fn new(cache: Cache, key: Key) -> Self {
@@ -102,7 +101,7 @@ impl Recorder {
         Self { cache, key, events: Vec::new(), bytes }
     }
 
-    /// Notes `event`. After the end, or when it is too much, there is no recorder any more.
+    /// Records `event`. After the end, or beyond the limit, the recorder is gone.
     pub(crate) fn note(mut self, event: &StreamEvent) -> Option<Self> {
         self.bytes += size(event);
         if self.bytes > Self::MOST_BYTES {
@@ -117,7 +116,7 @@ impl Recorder {
     }
 }
 
-/// Roughly what an event takes.
+/// The approximate size of an event.
 fn size(event: &StreamEvent) -> usize {
     let content = match event {
         StreamEvent::Text { value } => value.len(),

@@ -1,4 +1,4 @@
-//! Which calls were made and which of them have their result: one for each, and none for others.
+//! Pairs calls with results: exactly one for each call, and none without a call.
 
 use std::collections::HashMap;
 
@@ -22,10 +22,10 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// A call was made.
+    /// Records a call.
     ///
     /// # Errors
-    /// `EVALIDATION` when one of that id was made before: nobody could tell their results apart.
+    /// `EVALIDATION` if the id was used before, because their results could not be told apart.
     pub(crate) fn open(&mut self, id: &str) -> Result<(), Error> {
         if self.settled.contains_key(id) {
             return Err(refused(id, "is the id of an earlier tool call", "an id of its own"));
@@ -34,10 +34,10 @@ impl Calls {
         Ok(())
     }
 
-    /// A call has its result.
+    /// Records a result.
     ///
     /// # Errors
-    /// `EVALIDATION` when there is no such call, or it has one already.
+    /// `EVALIDATION` if there is no such call, or it already has a result.
     pub(crate) fn settle(&mut self, id: &str) -> Result<(), Error> {
         let open = "the id of a tool call that has no result yet";
         match self.settled.get_mut(id) {

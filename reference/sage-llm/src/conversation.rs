@@ -1,7 +1,7 @@
-//! The way from a question to its last answer: rounds of a provider with tools in between.
+//! A conversation: rounds of a provider, with tools in between.
 //!
-//! All state is here and nothing runs by itself. [`Conversation::next`] goes on until there is one item to tell, so
-//! a provider is asked for no more than the reader takes.
+//! All state is here, and nothing runs by itself. [`Conversation::next`] runs until it has one item, so the provider
+//! is never asked for more than the reader takes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -32,17 +32,17 @@ pub(crate) struct Conversation {
     max_rounds: u32,
     rounds: u32,
     calls: Calls,
-    /// The sum so far: `None` before the first round, `Some(None)` when a round did not tell.
+    /// The sum so far: `None` before the first round, `Some(None)` if a round reported none.
     usage: Option<Option<Usage>>,
     round: Round,
     source: Source,
-    /// Told, and to be run before anything else is pulled.
+    /// Calls already sent to the reader, to run before the next item is pulled.
     due: Option<Call>,
-    /// Known already, and told before anything else.
+    /// Items already known, to send before anything else.
     queue: VecDeque<Item>,
 }
 
-/// Where the next item comes from.
+/// The source of the next item.
 enum Source {
     /// The provider is to be asked.
     Question,
@@ -50,21 +50,21 @@ enum Source {
     Nobody,
 }
 
-/// What one answer of the provider has brought so far.
+/// The content of the provider's current answer so far.
 #[derive(Default)]
 struct Round {
-    /// Kept for the next question, if it is not too much.
+    /// The text for the next request, unless it is too long.
     text: String,
     /// How long the text is, kept or not.
     text_bytes: usize,
-    /// In the order of the calls: id, and result as the next question tells it.
+    /// In call order: the id, and the result for the next request.
     results: Vec<(String, String)>,
-    /// Calls that nobody runs, unless the provider does it itself.
+    /// Calls without a runner, unless the provider runs them itself.
     unrun: Vec<Call>,
 }
 
 impl Round {
-    /// A provider that goes on and on must not fill the memory.
+    /// A provider that never stops must not fill the memory.
     const MOST_TEXT: usize = 16 << 20;
 
     fn keep(&mut self, text: &str) {
@@ -76,15 +76,15 @@ impl Round {
         }
     }
 
-    /// Whether the next question can tell what this round said.
+    /// Whether the next request can include this round.
     ///
     /// # Errors
-    /// `EHALT` when it was too much to keep.
+    /// `EHALT` if it was too long to keep.
     fn check_text(&self) -> Result<(), SageError> {
         if self.text_bytes <= Self::MOST_TEXT {
             return Ok(());
         }
-        let invariant = "a round that calls tools has a text that can be told again";
+        let invariant = "a round that calls tools has a text that can be repeated";
         let expected = json!(format!("at most {} bytes of text", Self::MOST_TEXT));
         Err(SageError::halt(invariant, expected, json!(format!("{} bytes", self.text_bytes))))
     }
@@ -142,7 +142,7 @@ impl Conversation {
         }
     }
 
-    /// Nothing more is told, and the provider learns that nobody wants more.
+    /// Stops: no more items, and the provider's stream is dropped.
     pub(crate) fn stop(&mut self) {
         self.source = Source::Nobody;
         self.due = None;
@@ -166,7 +166,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Takes an event of the provider in; what is given back is passed on.
+    /// Handles an event of the provider; returns the item to forward.
     fn take(&mut self, event: StreamEvent) -> Result<Option<StreamEvent>, Error> {
         match &event {
             StreamEvent::Text { value } => {
@@ -194,13 +194,13 @@ impl Conversation {
                 }
             }
             StreamEvent::ToolResult { call_id, .. } => self.calls.settle(call_id)?,
-            // Told once for all rounds.
+            // Sent once for all rounds.
             StreamEvent::End { usage } => return self.finish_round(usage.clone()).map(|()| None),
         }
         Ok(Some(event))
     }
 
-    /// The result of `call`, whatever comes of it.
+    /// The result of `call`, even if it fails.
     async fn run(&mut self, call: Call) -> Item {
         let result = match (self.toolbox.check(&call), &self.runner) {
             (Err(fault), _) => ToolResult::failed(fault).to_json(),
@@ -215,8 +215,8 @@ impl Conversation {
         Ok(StreamEvent::ToolResult { call_id: call.id, result })
     }
 
-    /// The provider has said `end`, and its stream is let go: whether it closes makes no difference. What follows is
-    /// the end, or the next question with the results of the tools.
+    /// The provider has sent `end`, and its stream is dropped, whether or not it would close. Then comes the end, or
+    /// the next request with the tool results.
     fn finish_round(&mut self, usage: Option<Usage>) -> Result<(), Error> {
         self.source = Source::Nobody;
         self.usage = Some(match self.usage.take() {
@@ -249,14 +249,14 @@ impl Conversation {
         SageError::halt(invariant, Value::from("a round without tool calls"), actual).into()
     }
 
-    /// The stream ends in `error`. Every call gets a result nevertheless.
+    /// The stream ends with `error`. Every call still gets a result.
     fn fail(&mut self, error: Error) {
         self.source = Source::Nobody;
         self.answer_for_nobody();
         self.queue.push_back(Err(error));
     }
 
-    /// Results for the calls that neither the provider nor anybody else has run.
+    /// Results for the calls that neither the provider nor a runner ran.
     fn answer_for_nobody(&mut self) {
         for call in std::mem::take(&mut self.round.unrun) {
             if !self.calls.is_open(&call.id) {

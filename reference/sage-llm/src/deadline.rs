@@ -1,4 +1,4 @@
-//! The time that a whole stream may take.
+//! The timeout of a whole stream.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,24 +13,24 @@ pub(crate) struct Deadline {
     timeout_ms: u64,
     began: Instant,
     at: Instant,
-    /// Made when somebody first waits, so that a stream can be created anywhere.
+    /// Created at the first wait, so that a stream can be created outside a runtime.
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Deadline {
-    /// From now on. A time beyond every clock is none.
+    /// From now on. A timeout beyond the clock's range is none.
     pub(crate) fn starting_now(timeout_ms: u64) -> Option<Self> {
         let began = Instant::now();
         let at = began.checked_add(Duration::from_millis(timeout_ms))?;
         Some(Self { timeout_ms, began, at, alarm: None })
     }
 
-    /// What `work` gives, if it does so in time.
+    /// The result of `work`, if it is in time.
     ///
     /// # Errors
     /// `ETIMEOUT`; `work` is dropped then.
     pub(crate) async fn limit<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Error> {
-        // The clock itself is asked, since a provider that always has something would never let the alarm go off.
+        // Check the clock itself, because a provider that is always ready would starve the timer.
         if Instant::now() >= self.at {
             return Err(self.missed());
         }

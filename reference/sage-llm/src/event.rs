@@ -57,10 +57,10 @@ fn sum(a: &Number, b: &Number) -> Option<Number> {
 }
 
 impl StreamEvent {
-    /// The item that `value` is. Every member must be there and of its type, and no other may be.
+    /// Parses an item. Every member is required and typed, and no other is allowed.
     ///
     /// # Errors
-    /// `EIO`: whoever sent this does not speak the contract's language.
+    /// `EIO`: the sender does not follow the contract.
     pub fn from_json(value: Value) -> Result<Self, Error> {
         Self::try_from(value).map_err(|reason| {
             broken(format!("the provider sent something that is no event of a stream: {reason}"))
@@ -140,7 +140,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// What a stranger sent may be long; a message needs its beginning.
+/// Shortens a foreign value for a message.
 fn quoted(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {

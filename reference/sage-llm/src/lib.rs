@@ -1,25 +1,24 @@
 //! One interface to every model: chat, tools, streaming.
 //!
-//! Others are judged beside this crate, so it is written to be read: no task is started and nothing is gathered in
-//! channels. A stream is a state machine that goes on while somebody reads it, so a slow reader slows the provider
-//! down, and dropping the stream stops everything. Time limits go by tokio's clock; no other is read.
+//! Others are judged beside this crate, so it is written to be read: no tasks and no channels. A stream is a state
+//! machine that runs while it is read, so a slow reader slows the provider down, and dropping the stream stops
+//! everything. Timeouts use tokio's clock; no other is read.
 //!
 //! `proofmark show sage.llm` lists the promises that it keeps.
 //!
-//! Rounds: a provider is asked; its items are passed on as they come; a tool that it calls runs at once, if the
-//! arguments fit the declared schema, and its result is the next item; when the provider says `end` and there were
-//! calls, it is asked again with their results, and so on.
+//! Rounds: the provider is asked, and its items are forwarded as they come. A tool that it calls runs at once, if the
+//! arguments fit the declared schema, and its result is the next item. When the provider sends `end` after calls, it
+//! is asked again with their results, and so on.
 //!
-//! Decided here: the provider's `end` ends its round at once. Its stream is let go then, and what it would have sent
-//! after that, or that it would never have closed, makes no difference. A stream ends with `end` or with one error.
-//! Without a runner the results of calls are told at the end of the round, since the provider may bring its own until
-//! then. When a stream fails, calls that nobody has run get their results first; when its time is up, they do not.
-//! With a runner the text of a round is kept, since the next question tells it again: up to 16 MiB. A round with more
-//! is passed on all the same, but if it calls tools the stream fails with EHALT. The prompt cache keeps 16 MiB at most.
-//! Unknown members of options are refused. The prompt cache keeps what was answered with a runner apart from what was
-//! answered without one.
+//! Decided here: the provider's `end` ends its round at once. Its stream is dropped then, so later items, or a stream
+//! that never closes, make no difference. A stream ends with `end` or with one error. Without a runner, the results
+//! of calls come at the end of the round, because the provider may send its own until then. If a stream fails, calls
+//! that did not run get their results first; on a timeout they do not. With a runner, the text of a round is kept for
+//! the next request, up to 16 MiB. A longer round is still forwarded, but if it calls tools the stream fails with
+//! EHALT. The prompt cache keeps at most 16 MiB. Unknown members of options are refused. The prompt cache separates
+//! answers with a runner from those without.
 //!
-//! Left open: where a text that came at once is cut.
+//! Left open: where a text that came at once is split.
 
 mod cache;
 mod calls;

@@ -11,12 +11,12 @@ use crate::deadline::Deadline;
 use crate::toolbox::Toolbox;
 use crate::{ChatOptions, ChatStream, Error, Model, Provider, ToolRunner};
 
-/// How one stream is made, beside what is asked.
+/// Options of one stream, besides the request.
 #[derive(Clone)]
 pub struct Settings {
-    /// Runs the tools that the model asks for. Without one none runs, and there is one round.
+    /// Runs the tools that the model calls. Without one, no tool runs, and there is one round.
     pub runner: Option<Arc<dyn ToolRunner>>,
-    /// How often the provider is asked at most.
+    /// Limit of requests to the provider.
     pub max_rounds: u32,
     /// Whether the prompt cache is used.
     pub cache: bool,
@@ -28,7 +28,7 @@ impl Default for Settings {
     }
 }
 
-/// The providers that were set, and the prompt cache.
+/// The configured providers and the prompt cache.
 #[derive(Default)]
 pub struct Llm {
     providers: Mutex<Providers>,
@@ -46,15 +46,15 @@ impl Llm {
         Self::default()
     }
 
-    /// From now on `provider` answers. One that was set before under the same name is forgotten; the others can still
-    /// be asked for their models.
+    /// Makes `provider` the current one. It replaces an earlier provider of the same name; the others can still list
+    /// their models.
     pub fn set_provider(&self, provider: Arc<dyn Provider>) {
         let mut providers = self.providers();
         providers.by_name.insert(provider.name().to_owned(), Arc::clone(&provider));
         providers.current = Some(provider);
     }
 
-    /// The models of the provider of that name, or of the one that was set last.
+    /// The models of the named provider, or of the current one.
     ///
     /// # Errors
     /// `EVALIDATION` when no provider is set (`provider`), or none of that name (`providerName`); else what the

@@ -1,4 +1,4 @@
-//! What a caller asks for, and the check of it. Every fault is told at once, before a provider is asked.
+//! Chat options and their validation. All faults are reported at once, before a provider is asked.
 
 use sage_errors::{Detail, SageError};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct Model {
     pub name: String,
 }
 
-/// What is asked of a model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct ChatOptions {
@@ -61,7 +61,7 @@ pub struct ChatOptions {
     pub temperature: Option<Number>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// For the whole stream: every answer of the provider and every tool.
+    /// Timeout of the whole stream: all answers of the provider and all tools.
     #[serde(rename = "timeoutMs", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     #[serde(rename = "requestId", skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ impl ChatOptions {
         if faults.0.is_empty() { Ok(options) } else { Err(faults.refusal()) }
     }
 
-    /// What no type forbids.
+    /// Checks what the types do not express.
     ///
     /// # Errors
     /// `EVALIDATION`, as [`Self::from_json`].
@@ -124,7 +124,7 @@ impl TryFrom<Value> for ChatOptions {
 struct Faults(Vec<Detail>);
 
 impl Faults {
-    /// Faults that options can have though their types are right. One that was told already is not told again.
+    /// Faults that well-typed options can have, except those already reported.
     fn of(&mut self, options: &ChatOptions) {
         if options.model.is_empty() && !self.is_reported("model") {
             self.note("model", "is empty", None, "the name of a model");
@@ -166,7 +166,7 @@ impl Faults {
         });
     }
 
-    /// A member that nobody reads is a slip of the pen: `max_token` would be no bound at all.
+    /// Unknown members are refused as typos: `max_token` would silently set no limit.
     fn strangers(&mut self, place: &str, members: &Map<String, Value>, known: &[&str]) {
         for name in members.keys().filter(|name| !known.contains(&name.as_str())) {
             let expected = known.join(", ");
@@ -212,7 +212,7 @@ impl Faults {
         count
     }
 
-    /// An array of objects, each read by `read`; one that is none is told, and keeps its place.
+    /// An array of objects, each parsed by `read`. A wrong element is reported and keeps its place.
     fn each<T>(
         &mut self,
         field: &str,

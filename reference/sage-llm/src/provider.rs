@@ -1,4 +1,4 @@
-//! Who answers, and who runs tools: what the caller brings.
+//! Interfaces that the caller implements: providers and tool runners.
 
 use std::fmt;
 
@@ -10,10 +10,9 @@ use crate::{ChatOptions, Error, Model, StreamEvent};
 
 /// What a provider answers.
 pub enum Reply {
-    /// All at once, from a provider that cannot stream.
+    /// The whole text, from a provider that cannot stream.
     Text(String),
-    /// Piece by piece. Nothing is pulled before somebody wants it, and dropping the stream is how the provider learns
-    /// that nobody wants more.
+    /// A stream. Items are pulled only on demand, and dropping the stream tells the provider to stop.
     Stream(BoxStream<'static, Result<StreamEvent, Error>>),
 }
 
@@ -31,7 +30,7 @@ pub trait Provider: Send + Sync {
     /// The name under which it is set and asked for its models.
     fn name(&self) -> &str;
 
-    /// Begins an answer. An error may have any code and any properties; the caller gets it as it is.
+    /// Begins an answer. An error may have any code and properties; the caller gets it unchanged.
     fn chat(&self, options: ChatOptions) -> BoxFuture<'_, Result<Reply, Error>>;
 
     /// The models that it offers.
@@ -40,7 +39,7 @@ pub trait Provider: Send + Sync {
 
 /// Runs the tools that a model asks for.
 pub trait ToolRunner: Send + Sync {
-    /// Runs the tool `name` on arguments that were found right, and gives its result, `{ "ok": …, … }`. An error
-    /// becomes a result that is not ok. Dropping the future stops the tool.
+    /// Runs the tool `name` on valid arguments, and returns its result, `{ "ok": …, … }`. An error becomes a result
+    /// that is not ok. Dropping the future stops the tool.
     fn run<'a>(&'a self, name: &'a str, input: &'a Value) -> BoxFuture<'a, Result<Value, Error>>;
 }

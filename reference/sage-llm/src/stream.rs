@@ -1,4 +1,4 @@
-//! What a reader holds.
+//! The stream that a reader holds.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::conversation::{Conversation, Item};
 use crate::deadline::Deadline;
 use crate::{Error, StreamEvent};
 
-/// The items of an answer, each when it is there. It ends with `end` or with one error.
+/// The items of an answer, as they come. It ends with `end` or with one error.
 ///
-/// It is pulled: nothing happens unless somebody reads. Dropping it stops the provider and any tool. A time limit
-/// needs tokio's clock, so a stream that has one is read inside a tokio runtime.
+/// It is pull-based: nothing happens unless somebody reads. Dropping it stops the provider and any tool. A timeout
+/// needs tokio's clock, so a stream with one must be read inside a tokio runtime.
 pub struct ChatStream {
     items: stream::Fuse<BoxStream<'static, Item>>,
 }
@@ -25,7 +25,7 @@ impl ChatStream {
         deadline: Option<Deadline>,
         recorder: Option<Recorder>,
     ) -> Self {
-        // In a box, since it is handed on with every item.
+        // Boxed, because it is moved with every item.
         let reading = Box::new(Reading { conversation, deadline, recorder });
         let items = stream::unfold(reading, async |mut reading| {
             reading.next().await.map(|item| (item, reading))
@@ -80,7 +80,7 @@ impl Reading {
             },
         };
         if self.conversation.is_over() {
-            // All is told: however late the reader comes back, this was in time.
+            // Everything was sent in time, however late the reader comes back.
             self.deadline = None;
         }
         if let Some(Ok(event)) = &item

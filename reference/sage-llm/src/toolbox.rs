@@ -1,4 +1,4 @@
-//! The tools that a request declares, and what is said of a call in place of running it.
+//! The declared tools of a request, and the refusals of calls that do not run.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(crate) struct Toolbox {
 
 impl Toolbox {
     /// # Errors
-    /// `EVALIDATION` with the faults of every schema that is none, as `tools.0.parameters`.
+    /// `EVALIDATION` with the faults of every invalid schema, as `tools.0.parameters`.
     pub(crate) fn new(tools: &[ToolSchema]) -> Result<Self, SageError> {
         let mut schemas = HashMap::with_capacity(tools.len());
         let mut faults = Vec::new();
@@ -52,7 +52,7 @@ impl Toolbox {
     }
 }
 
-/// Nobody was given to run tools.
+/// The refusal if there is no tool runner.
 pub(crate) fn nobody(call: &Call) -> SageError {
     let policy = "no tool is run without a tool runner".to_owned();
     SageError::permission(&call.tool, "execute", Some(policy))

@@ -1,4 +1,4 @@
-//! From chunks of a chat completion to events of a stream.
+//! Converts chunks of a chat completion to stream events.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,20 +8,20 @@ use serde_json::{Map, Value};
 /// What the server sends after the last chunk.
 const DONE: &str = "[DONE]";
 
-/// Tool calls come in pieces that are kept until the last one; no more than this is.
+/// Limit for the pieces of tool calls, which are kept until the last piece.
 const MOST_CALLS: usize = 128;
 const MOST_ARGUMENTS: usize = 4 << 20;
 
-/// Why something is no chunk of an answer.
+/// Why a chunk is invalid.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ChunkFault {
-    /// It does not speak the language.
+    /// It does not follow the protocol.
     Garbage(String),
-    /// It says so itself.
+    /// The server reports an error.
     Error(Value),
 }
 
-/// What has to be kept between chunks.
+/// State between chunks.
 #[derive(Default)]
 pub(crate) struct Chunks {
     calls: BTreeMap<u64, Pieces>,
@@ -59,7 +59,7 @@ impl Chunks {
         if let Some(usage) = chunk.get("usage").filter(|usage| !usage.is_null()) {
             self.usage = Some(read_usage(usage)?);
         }
-        // One answer was asked for, so all that come are of that one.
+        // Only one answer was requested, so all choices belong to it.
         for choice in choices {
             if let Some(delta) = choice.get("delta").filter(|delta| !delta.is_null()) {
                 let delta =
@@ -74,7 +74,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// The server has closed its answer. Some leave the last word out; a reason to finish is as good.
+    /// The server closed its answer. Some servers omit `[DONE]`; a finish reason is enough.
     pub(crate) fn closed(&mut self, events: &mut VecDeque<StreamEvent>) -> Result<(), ChunkFault> {
         if self.finished {
             return self.end(events);
@@ -150,10 +150,10 @@ impl Chunks {
                 }
             }
             let arguments = if call.arguments.trim().is_empty() {
-                // So do some servers tell that there are none.
+                // Some servers send null for no tool calls.
                 Value::Object(Map::new())
             } else {
-                // What is no JSON stays text, and whoever checks the arguments will refuse it.
+                // Invalid JSON stays text, and the check of the arguments refuses it.
                 serde_json::from_str(&call.arguments)
                     .unwrap_or_else(|_| Value::String(call.arguments))
             };

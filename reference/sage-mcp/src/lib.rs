@@ -1,13 +1,12 @@
 //! A provider for `sage.llm`: servers on the near network that speak OpenAI's chat completions, such as LM Studio.
 //!
-//! It keeps nothing between calls. An answer is read as somebody takes it, in pieces that are bounded; dropping it closes
-//! the connection. Time limits are the caller's, but for the words of a refusal, which are not waited for long; so it is
-//! used inside a tokio runtime with its clock. Whatever the server does ends in events or in `EIO`, which tells the
-//! operation, the address and, in `cause`, what lies behind it: the system's code, or the server's status and words.
+//! It keeps no state between calls. It reads an answer on demand, in bounded pieces; dropping the answer closes the
+//! connection. Timeouts are the caller's, except a short one for the body of a refusal, so it needs a tokio runtime
+//! with a clock. Everything ends in events or in `EIO`, with the operation, the address and, in `cause`, the system's
+//! code or the server's status and text.
 //!
-//! Left out: TLS (`https` is refused with a word about it), redirects, proxies. `requestId` and `timeoutMs` are not sent.
-//! A message of the contract has no place for the tool calls that it made, so the server learns of them only by the
-//! results that follow.
+//! Left out: TLS (`https` is refused with a hint), redirects, proxies. `requestId` and `timeoutMs` are not sent. A
+//! message of the contract has no member for its tool calls, so the server learns of them only from the results.
 
 mod answer;
 mod chunks;
@@ -32,11 +31,11 @@ use crate::faults::{garbled, lost, refused};
 #[doc(hidden)]
 pub use crate::whole::events_of;
 
-/// So much of the body of a refusal is kept.
+/// Limit of a refusal's body.
 const MOST_OF_A_REFUSAL: usize = 4096;
-/// So long it is waited for.
+/// Timeout of a refusal's body.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A list of models that is longer is none.
+/// Limit of a list of models.
 const MOST_OF_A_LIST: usize = 4 << 20;
 
 /// A server that speaks OpenAI's chat completions over plain HTTP.
@@ -60,7 +59,7 @@ impl LMStudioProvider {
             _ => return Err(wrong_base(base, "is not http")),
         }
         if !url.username().is_empty() || url.password().is_some() {
-            // Errors tell the address, so it must not hold a secret.
+            // Errors contain the address, so it must not contain a secret.
             return Err(wrong_base("…", "holds a user or a password; use an API key"));
         }
         if url.query().is_some() || url.fragment().is_some() {
@@ -69,7 +68,7 @@ impl LMStudioProvider {
         let client = Client::builder()
             .no_proxy()
             .redirect(redirect::Policy::none())
-            // A connection is not used again, so none can be stale.
+            // Connections are not reused, so none can be stale.
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|fault| wrong_base(base, &format!("no client can be made: {fault}")))?;
@@ -80,7 +79,7 @@ impl LMStudioProvider {
     /// The same server, asked with this key.
     ///
     /// # Errors
-    /// `EVALIDATION` when the key has characters that no header can hold. It is not told which.
+    /// `EVALIDATION` if the key has characters that no header can hold. The error does not repeat them.
     pub fn with_api_key(mut self, key: &str) -> Result<Self, SageError> {
         let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
             let detail = Detail::new("apiKey", "has characters that no header can hold");
@@ -91,7 +90,7 @@ impl LMStudioProvider {
         Ok(self)
     }
 
-    /// The same server; when it refuses, its words are waited for at most this long. What came until then is told.
+    /// The same server, with this timeout for the body of a refusal. What came until then is reported.
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
@@ -109,7 +108,7 @@ impl LMStudioProvider {
             return Ok(response);
         }
         let retry_after = header(&response, RETRY_AFTER.as_str());
-        // The status is the news; a body that breaks off or never comes does not hide it.
+        // The status is what matters; a body that breaks off or never comes does not hide it.
         let mut body = Vec::new();
         let reading = read_beginning(response, MOST_OF_A_REFUSAL, &mut body);
         let _cut = timeout(self.patience, reading).await;
@@ -188,7 +187,7 @@ fn header(response: &Response, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(response.headers().get(name)?.as_bytes()).into_owned())
 }
 
-/// The first `most` bytes of a body. What came before it broke off is in `read` as well.
+/// The first `most` bytes of a body. `read` has what came before an error.
 async fn read_beginning(
     mut response: Response,
     most: usize,

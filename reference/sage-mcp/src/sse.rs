@@ -1,11 +1,11 @@
-//! Server-sent events, read from bytes that may be cut anywhere.
+//! Parses server-sent events from bytes in chunks of any size.
 //!
-//! Only the data of an event is given; its name and its id mean nothing here, and comments keep a line alive.
+//! It returns only the data of an event; names and ids are ignored, and comments only keep a connection alive.
 
-/// A line, or the data of one event, that is longer is not read: it would have to be kept until it ends.
+/// Limit of a line and of an event's data, which are buffered until they end.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// Why the bytes are no events.
+/// Why the bytes are not events.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SseFault {
     TooLong,
@@ -27,11 +27,11 @@ impl std::fmt::Display for SseFault {
 #[derive(Default)]
 pub(crate) struct Sse {
     buffer: Vec<u8>,
-    /// Where the line begins that is not yet read.
+    /// The start of the unread line.
     start: usize,
-    /// Before here there is no end of that line.
+    /// The line has no end before this position.
     scanned: usize,
-    /// A line ended in CR; if LF comes next, it belongs to it.
+    /// A line ended in CR; a following LF belongs to it.
     after_cr: bool,
     /// The first line may begin with a byte order mark.
     begun: bool,

@@ -142,7 +142,7 @@ async fn pieces_may_be_cut_anywhere() {
 }
 
 #[tokio::test]
-async fn an_item_is_there_before_the_next_is_sent() {
+async fn an_item_arrives_before_the_next_is_sent() {
     let (go, wait) = tokio::sync::oneshot::channel::<()>();
     let (base, _served) = serve(move |mut connection| async move {
         connection.begin().await;
@@ -260,7 +260,7 @@ async fn the_words_of_a_refusal_are_bounded_and_need_not_be_whole() {
 #[case::nothing("")]
 #[case::a_part("slow")]
 #[tokio::test]
-async fn a_refusal_whose_words_never_come_is_told(#[case] begun: &'static str) {
+async fn a_refusal_without_its_body_is_reported(#[case] begun: &'static str) {
     let (base, served) = serve(move |mut connection| async move {
         let head =
             "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 17\r\nContent-Length: 50\r\n\r\n";
@@ -294,7 +294,7 @@ async fn a_refusal_whose_words_never_come_is_told(#[case] begun: &'static str) {
 #[case::deep_json(format!("{HEAD}{}", frames(&[&said("a"), &"[".repeat(100_000)])), "no JSON")]
 #[case::long_line(format!("{HEAD}{}data: {}", frames(&[&said("a")]), "x".repeat((1 << 20) + 1)), "1048576")]
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_an_error_after_what_came(
+async fn a_truncated_answer_is_an_error_after_its_items(
     #[case] answer: String,
     #[case] named: &str,
 ) {
@@ -327,7 +327,7 @@ async fn an_error_in_the_stream_keeps_the_servers_words() {
 #[case::page("text/html", "<html>")]
 #[case::no_stream("application/json", "{}")]
 #[tokio::test]
-async fn what_is_no_stream_of_events_is_an_error(#[case] kind: &str, #[case] body: &str) {
+async fn invalid_event_streams_are_errors(#[case] kind: &str, #[case] body: &str) {
     let (base, _served) =
         answering(whole("200 OK", &format!("Content-Type: {kind}\r\n"), body)).await;
     let cause = cause_of(&ask(&base).await.1.unwrap(), &base, "read");
@@ -346,7 +346,7 @@ async fn a_server_that_speaks_no_http_is_an_error(#[case] answer: &'static str) 
 }
 
 #[tokio::test]
-async fn nobody_there_is_refused() {
+async fn a_missing_server_is_an_error() {
     // A port that was free a moment ago, and that nobody listens on.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -401,7 +401,7 @@ async fn models_are_listed_by_their_ids() {
 #[case::cut("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".to_owned(), "")]
 #[case::endless(whole("200 OK", "", &" ".repeat((4 << 20) + 1)), "4194304")]
 #[tokio::test]
-async fn a_list_that_is_none_is_an_error(#[case] answer: String, #[case] named: &str) {
+async fn an_invalid_list_of_models_is_an_error(#[case] answer: String, #[case] named: &str) {
     let (base, _served) = answering(answer).await;
     let error = LMStudioProvider::new(&base).unwrap().models().await.unwrap_err();
     let cause = cause_of(&error, &base, "read");

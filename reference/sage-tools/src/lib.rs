@@ -1,19 +1,16 @@
 //! Tools: narrow, auditable actions on a workspace, and the runtime that lets them act.
 //!
-//! Others are judged beside this crate, so it is written to be read. A [`Registry`] knows tools by
-//! their names; [`run`] is the way of one call: look the tool up, ask the policy, inject secrets,
-//! validate, execute, redact. The clock, the graph, secrets and the listener to logs are the
-//! caller's. What touches the disk stands behind [`Workspace`], and what starts programs in
-//! `process`.
+//! Others are judged beside this crate, so it is written to be read. A [`Registry`] knows tools by name; [`run`]
+//! performs one call: look up the tool, ask the policy, inject secrets, validate, execute, redact. The caller
+//! provides the clock, the graph, the secrets and the logger. Disk access is behind [`Workspace`], and starting
+//! programs in `process`.
 //!
 //! `proofmark show sage.tools` lists the promises that it keeps.
 //!
-//! Decided here: `..` in a path is refused even where it would stay inside, since where it leads
-//! depends on links. Links inside the workspace are followed. A program without `timeoutMs` has ten
-//! minutes.
+//! Decided here: `..` in a path is refused even if it would stay inside, because its target depends on links. Links
+//! inside the workspace are followed. A program without `timeoutMs` has ten minutes.
 //!
-//! Left open: the wording of messages; what a dry run prints; whether folders that were made stay
-//! when a write then fails.
+//! Left open: the wording of messages; what a dry run prints; whether created folders stay when a write then fails.
 
 mod patch;
 mod process;

@@ -1,4 +1,4 @@
-//! Secrets taken out of everything that a call tells.
+//! Removes secrets from everything that a call returns.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::ToolError;
 use crate::secrets::Secrets;
 
-/// A line of a longer secret that is shorter than this is no secret.
+/// Shorter lines of a longer secret do not count as secrets.
 const SHORTEST_LINE: usize = 4;
 
-/// Names that the contract itself gives to members. One of them as it is tells nothing.
+/// Member names of the contract itself, which reveal nothing.
 const OWN_NAMES: [&str; 24] = [
     "rows",
     "content",
@@ -48,11 +48,11 @@ pub(crate) struct Redactor {
 
 struct Finder {
     search: AhoCorasick,
-    /// What is searched for, and the secret that it belongs to.
+    /// The search patterns, and the secret of each.
     needles: Vec<(String, String)>,
 }
 
-/// What stands where a secret was. The first that holds no secret itself is used.
+/// Marks for a redacted secret. The first that contains no secret is used.
 #[derive(Clone, Copy)]
 enum Mark {
     Named,
@@ -63,7 +63,7 @@ enum Mark {
 
 impl Redactor {
     pub(crate) fn of(secrets: &Secrets) -> Self {
-        // In order, and of equal values the first name: the same secrets leave the same marks.
+        // Sorted, and of equal values the first name: the same secrets leave the same marks.
         let mut needles: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in secrets.iter() {
             for form in forms(value) {
@@ -72,7 +72,7 @@ impl Redactor {
         }
         let needles: Vec<_> = needles.into_iter().collect();
         let search = AhoCorasick::new(needles.iter().map(|(needle, _)| needle));
-        // Building fails only beyond what memory can hold; then nothing may be told at all.
+        // Building fails only beyond the memory limit; then nothing may be returned.
         let search = search.expect("secrets are shorter than two gigabytes");
         Self { finder: (!needles.is_empty()).then_some(Finder { search, needles }) }
     }
@@ -85,11 +85,10 @@ impl Redactor {
         }
     }
 
-    /// `text` without secrets, where what followed has been cut off: an end that may be the
-    /// beginning of a secret goes too.
+    /// `text` without secrets, if the rest was cut off: an end that may be the beginning of a secret is removed too.
     pub(crate) fn cut_text(&self, text: &str) -> String {
         let Some(mut end) = self.beginning(text) else { return self.text(text) };
-        // A secret that is all there must not lose its end to this one, and show its beginning.
+        // A complete secret must not lose its end to this one, which would reveal its beginning.
         while let Some(start) = self.across(text, end) {
             end = start;
         }
@@ -109,7 +108,7 @@ impl Redactor {
             .min()
     }
 
-    /// Where the end of `text` may be the beginning of a secret.
+    /// The position at which the end of `text` may begin a secret.
     fn beginning(&self, text: &str) -> Option<usize> {
         let needles = || self.finder.iter().flat_map(|finder| &finder.needles);
         let longest = needles().map(|(needle, _)| needle.len()).max()?;
@@ -119,7 +118,7 @@ impl Redactor {
             .find(|start| needles().any(|(needle, _)| begins(needle, &text[*start..])))
     }
 
-    /// `value` without secrets in any string, names of members too.
+    /// `value` without secrets in any string, including member names.
     pub(crate) fn value(&self, value: &Value) -> Value {
         if self.finder.is_none() {
             return value.clone();
@@ -137,7 +136,7 @@ impl Redactor {
         for (name, value) in members {
             let is_own = OWN_NAMES.contains(&name.as_str());
             let mut free = if is_own { name.clone() } else { self.text(name) };
-            // Two names may become one; none is lost.
+            // Two names may become equal; none is lost.
             while redacted.contains_key(&free) {
                 free.push('_');
             }
@@ -165,7 +164,7 @@ impl Finder {
                 return tried;
             }
         }
-        // What is left may be a secret again when something between is gone. Each round is shorter.
+        // Removing text may form a secret again. Each round is shorter.
         while self.search.is_match(&redacted) {
             redacted = self.replaced(&redacted, Mark::Nothing);
         }
@@ -189,7 +188,7 @@ impl Finder {
         replaced
     }
 
-    /// Where secrets stand; those that overlap as one, with the name of the longest.
+    /// The positions of secrets. Overlapping ones count as one, with the name of the longest.
     fn ranges(&self, text: &str) -> Vec<(usize, usize, &str)> {
         let mut found: Vec<_> = self
             .search
@@ -216,7 +215,7 @@ impl Finder {
     }
 }
 
-/// How a secret may appear: as it is, inside JSON, and line by line.
+/// The forms of a secret: as is, JSON-escaped, and line by line.
 fn forms(value: &str) -> Vec<String> {
     let mut forms = vec![value.to_owned()];
     let lines: Vec<_> = value.split(['\n', '\r']).collect();

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use crate::standard::{Bash, Edit, Graph, GraphQuery, Read, Write};
 use crate::{InputSchema, Tool};
 
-/// The tools of one session. Names are case-sensitive, and each is given once. Cheap to clone.
+/// The tools of one session. Names are case-sensitive and unique. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Registry {
-    // In the order of their names, which is the order in which they are listed.
+    // Sorted by name, which is the listing order.
     tools: BTreeMap<String, Registered>,
 }
 
@@ -49,8 +49,8 @@ impl Registry {
     }
 
     /// # Errors
-    /// `EVALIDATION`: with the field `name` when the name is empty or taken, and then the first tool
-    /// stays; with the field `schema` when that is no JSON Schema.
+    /// `EVALIDATION`: with the field `name` if the name is empty or taken (the first tool stays); with the field
+    /// `schema` if it is not a valid JSON Schema.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Result<(), SageError> {
         let name = tool.name().to_owned();
         let refuse = |reason| {
@@ -95,7 +95,7 @@ impl Registry {
 }
 
 impl Registered {
-    /// The input, if it fits.
+    /// Returns the input if it fits.
     ///
     /// # Errors
     /// `EVALIDATION` with a detail for every fault.

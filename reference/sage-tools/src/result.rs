@@ -1,4 +1,4 @@
-//! What a tool says when it is done.
+//! The result of a tool.
 
 use sage_errors::{Detail, SageError};
 use sage_utils::{Iso8601, TypedError};
@@ -13,7 +13,7 @@ pub struct ToolResult {
     pub meta: Option<Meta>,
 }
 
-/// When it was, by the injected clock.
+/// Start and end, by the injected clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta {
     pub started_at: Iso8601,
@@ -40,10 +40,10 @@ impl ToolResult {
         Self { ok: false, data: None, error: Some(error.into()), meta: None }
     }
 
-    /// As a tool in another process told it.
+    /// Parses a result from another process.
     ///
     /// # Errors
-    /// `EVALIDATION` when it is none: `ok` must be there, and an `error` where it is false.
+    /// `EVALIDATION` if it is invalid: `ok` is required, and `error` if `ok` is false.
     pub fn from_json(value: &Value) -> Result<Self, SageError> {
         let refuse = |field: &str, reason: &str| {
             Err(SageError::validation(Detail::new(field, reason).expected("a ToolResult")))
@@ -91,7 +91,7 @@ impl From<Result<Value, SageError>> for ToolResult {
 }
 
 impl Meta {
-    /// `None` when a clock told what is no time.
+    /// `None` if a clock returned something that is not a time.
     pub(crate) fn between(started_at: Iso8601, ended_at: Iso8601) -> Option<Self> {
         let start: jiff::Timestamp = started_at.parse().ok()?;
         let end: jiff::Timestamp = ended_at.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The way of one call: look the tool up, ask the policy, inject secrets, validate, execute, redact.
+//! Runs one call: look up the tool, ask the policy, inject secrets, validate, execute, redact.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::schema::check_depth;
 use crate::secrets::Secrets;
 use crate::{Registry, ToolContext, ToolError, ToolResult};
 
-/// Runs the tool named `name`. Whatever goes wrong is told in the result, and no secret that was
-/// injected is in it, nor in what reaches the logger. The clock is read once before and once after.
+/// Runs the tool named `name`. All failures are in the result. Neither the result nor the log contains an injected
+/// secret. The clock is read once before and once after.
 pub async fn run(
     registry: &Registry,
     clock: &dyn Clock,
@@ -62,7 +62,7 @@ async fn call(registered: &Registered, input: Value, context: &ToolContext) -> T
     }
 }
 
-/// Before any secret is fetched: who may not run the tool learns nothing.
+/// Before any secret is fetched, so that a call without permission learns nothing.
 fn permit(registered: &Registered, input: &Value, context: &ToolContext) -> Result<(), ToolError> {
     let tool = &registered.tool;
     match tool.needs_permission(input) {

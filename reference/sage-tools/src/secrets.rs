@@ -1,4 +1,4 @@
-//! `$ENV.NAME` in the strings of an input, and the values that take its place.
+//! Replaces `$ENV.NAME` in the strings of an input.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ impl Secrets {
     /// Fetches each secret that `input` names, once.
     ///
     /// # Errors
-    /// `ESECRET_NOT_FOUND` for the first that is missing or could not be told.
+    /// `ESECRET_NOT_FOUND` for the first secret that is missing or could not be fetched.
     pub(crate) async fn fetch(
         input: &Value,
         provider: &dyn SecretProvider,
@@ -27,8 +27,7 @@ impl Secrets {
             let value = match provider.get(name).await {
                 Ok(Some(value)) => value,
                 Ok(None) => return Err(not_found(name, "there is no such secret")),
-                // The provider's own words, its code among them, are not repeated: they may hold what
-                // nobody should see.
+                // Do not repeat the provider's message or code: they may contain confidential text.
                 Err(_) => return Err(not_found(name, "the secret provider failed")),
             };
             values.insert(name.to_owned(), value);
@@ -42,7 +41,7 @@ impl Secrets {
         Self(secrets.iter().map(own).collect())
     }
 
-    /// The same input with values in place of names. A value is not looked at again.
+    /// The same input with values in place of names. Values are not expanded again.
     pub(crate) fn inject(&self, input: Value) -> Value {
         match input {
             Value::String(text) => Value::String(self.inject_text(&text)),

@@ -1,4 +1,4 @@
-//! What a tool is, and what it is given.
+//! Tools and their context.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::redact::Redactor;
 use crate::{ToolResult, Workspace};
 
-/// A named action. It is validated and permitted before it is executed, by the runtime.
+/// A named action. The runtime validates and permits it before executing it.
 pub trait Tool: Send + Sync {
     fn name(&self) -> &str;
 
@@ -25,8 +25,7 @@ pub trait Tool: Send + Sync {
     /// What it takes, as a JSON Schema.
     fn schema(&self) -> &Value;
 
-    /// What it would do with `input`, if that needs a permission of the tool's name. The input has
-    /// not been validated.
+    /// What it would do with `input`, if that needs a permission of the tool's name. The input is not validated yet.
     fn needs_permission(&self, input: &Value) -> Option<Access> {
         let _ = input;
         None
@@ -36,7 +35,7 @@ pub trait Tool: Send + Sync {
     fn execute<'a>(&'a self, input: Value, context: &'a ToolContext) -> BoxFuture<'a, ToolResult>;
 }
 
-/// Something that is done to something.
+/// An operation on a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// A path or a command, as it was given.
@@ -68,21 +67,21 @@ impl ToolLog {
     }
 }
 
-/// Who listens to the logs of tools.
+/// The logger of tools.
 pub type Logger = Arc<dyn Fn(ToolLog) + Send + Sync>;
 
-/// What a call of a tool may see, do and tell.
+/// What a tool call may see, do and report.
 #[derive(Clone)]
 pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     /// The whole environment of programs that are started. Nothing is inherited.
     pub env: BTreeMap<String, String>,
-    /// Nothing is changed or started; tools tell what they would do.
+    /// A dry run: nothing is changed or started; tools report what they would do.
     pub dry_run: bool,
-    /// Names of tools that may be run though they change something.
+    /// Names of permitted tools, among those that change something.
     pub permissions: BTreeSet<String>,
     pub logger: Option<Logger>,
-    /// Where the values of `$ENV.NAME` come from. Without it such texts stay as they are.
+    /// The source of values for `$ENV.NAME`. Without it, such texts stay as they are.
     pub secrets: Option<Arc<dyn SecretProvider>>,
     /// Knows the secrets of this call.
     pub(crate) redactor: Arc<Redactor>,
@@ -102,7 +101,7 @@ impl ToolContext {
         }
     }
 
-    /// Tells the logger, if there is one, without the secrets of this call.
+    /// Writes to the logger, if there is one, without the secrets of this call.
     pub fn log(&self, mut log: ToolLog) {
         let Some(logger) = &self.logger else { return };
         for text in [&mut log.ts, &mut log.name, &mut log.msg] {
@@ -113,7 +112,7 @@ impl ToolContext {
     }
 }
 
-/// The environment may hold secrets of its own, so its values are not printed.
+/// The environment may contain secrets, so its values are not printed.
 impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolContext")

@@ -36,7 +36,7 @@ async fn no_edit_undoes_another() {
     }
 }
 
-/// Of those that make or delete one file, one does it, and the others are told that it does not fit.
+/// If several create or delete one file, one succeeds, and the others get an error that it does not fit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_file_is_made_and_deleted_once() {
     let lab = Arc::new(Lab::new());

@@ -53,7 +53,7 @@ async fn without_mark_and_parents_it_is_gone(
     assert!(!is_there(&lab, "pid"), "{result}");
 }
 
-/// What belongs to one of two cannot be told; it may be the other's, so it goes with the last.
+/// The tree of a stray is unknown; it may be the other's, so it is killed with the last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_two_calls_it_is_gone_after_the_last() {
     let _alone = ALONE.lock().await;

@@ -62,7 +62,7 @@ fn edited(dice: &mut Dice, lines: &[String]) -> Vec<String> {
     lines
 }
 
-/// What git makes of the difference.
+/// The difference according to git.
 fn diff(folder: &Path, old: &str, new: &str, context: usize) -> String {
     fs::write(folder.join("old"), old).unwrap();
     fs::write(folder.join("new"), new).unwrap();
@@ -238,7 +238,7 @@ fn has_bare_hunk(patch: &str) -> bool {
 }
 
 #[tokio::test]
-async fn edit_does_what_git_apply_does() {
+async fn edit_matches_git_apply() {
     let lab = Lab::new();
     let folder = tempfile::tempdir().unwrap();
     let mut counts: BTreeMap<(Sort, &str), usize> = BTreeMap::new();
@@ -316,9 +316,9 @@ async fn hunks_without_context_go_where_they_say() {
     println!("{tried} patches without context");
 }
 
-/// What Edit tells as its diff does the same again, by git.
+/// The diff that Edit returns has the same effect with git.
 #[tokio::test]
-async fn the_diff_that_is_told_is_a_patch() {
+async fn the_returned_diff_is_a_patch() {
     let lab = Lab::new();
     let folder = tempfile::tempdir().unwrap();
     for seed in 0..100 {

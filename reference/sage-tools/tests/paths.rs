@@ -203,7 +203,7 @@ async fn no_path_leads_a_writer_astray() {
     println!("{} paths, {refused} refusals", ESCAPES.len());
 }
 
-/// Those that lead to what a policy guards are told as such.
+/// Links to protected files are refused as such.
 #[tokio::test]
 async fn a_guarded_path_is_a_matter_of_permission() {
     let lab = trap();
@@ -235,7 +235,7 @@ async fn no_path_leads_a_reader_astray() {
 #[case("a\0b")]
 #[case("\0")]
 #[tokio::test]
-async fn a_text_that_is_no_path(#[case] path: &str) {
+async fn invalid_paths_are_refused(#[case] path: &str) {
     let lab = trap();
     let before = lab.picture();
     for (tool, input) in inputs(path).into_iter().chain([("Read", json!({"file": path}))]) {

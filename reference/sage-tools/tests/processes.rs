@@ -105,7 +105,7 @@ async fn a_tree_without_marks_is_gone() {
 }
 
 #[tokio::test]
-async fn a_time_limit_is_told() {
+async fn a_timeout_is_reported() {
     let lab = Lab::new();
     let error = &lab.sh("sleep 600", 150).await["error"];
     assert_eq!(error["code"], "ETIMEOUT");
@@ -304,7 +304,7 @@ async fn an_input_that_is_refused(#[case] input: Value, #[case] field: &str) {
 }
 
 #[tokio::test]
-async fn output_that_is_no_text_is_told_with_replacements() {
+async fn invalid_utf8_output_is_replaced() {
     let result = Lab::new().sh("printf 'a\\377b'", 30_000).await;
     assert_eq!(result["data"]["stdout"], "a\u{fffd}b");
 }
@@ -322,7 +322,7 @@ async fn a_dry_run_starts_nothing() {
 
 /// In a container, this process can be in a session of the outside, which has no number here.
 #[test]
-fn a_session_of_the_outside_is_none_of_ours() -> Result<(), Box<dyn std::error::Error>> {
+fn foreign_sessions_are_not_ours() -> Result<(), Box<dyn std::error::Error>> {
     let in_a_container = |program: &std::path::Path| {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--pid", "--fork", "--mount-proc"]).arg(program);

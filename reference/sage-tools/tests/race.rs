@@ -14,7 +14,7 @@ use serde_json::json;
 
 const WRITES: usize = 1000;
 
-/// Swaps the two until it is told to stop; each swap is one step of the system.
+/// Swaps the two until it is stopped; each swap is one atomic system call.
 fn swap(a: &std::path::Path, b: &std::path::Path, stop: &AtomicBool) -> usize {
     let mut swaps = 0;
     while !stop.load(Ordering::Relaxed) {

@@ -237,7 +237,7 @@ async fn the_tool_gets_the_values() {
 }
 
 #[tokio::test]
-async fn what_stands_where_a_secret_was() {
+async fn marks_of_redacted_secrets() {
     let lab = Lab::with_secrets(&SECRETS);
     let result = lab.run("Bash", json!({"command": "echo", "args": ["-n", "<$ENV.TOKEN>"]})).await;
     assert_eq!(result["data"], json!({"code": 0, "stdout": "<[SECRET:TOKEN]>", "stderr": ""}));
@@ -248,7 +248,7 @@ async fn what_stands_where_a_secret_was() {
 #[case::broken("a $ENV.BROKEN", "BROKEN")]
 #[case::one_of_two("$ENV.TOKEN$ENV.NOPE", "NOPE")]
 #[tokio::test]
-async fn a_secret_that_is_not_there_stops_the_call(#[case] text: &str, #[case] name: &str) {
+async fn a_missing_secret_stops_the_call(#[case] text: &str, #[case] name: &str) {
     let lab = Lab::with_secrets(&SECRETS);
     let result = lab.run("Write", json!({"file": "a", "content": text})).await;
     assert_eq!(result["ok"], false);
@@ -301,7 +301,7 @@ async fn a_cut_leaves_no_part_of_a_secret() {
     }
 }
 
-/// What is told is much shorter than what was read, so the end of that shows.
+/// The reported text is much shorter than the input, so the end of the input shows.
 #[tokio::test]
 async fn a_cut_inside_a_long_secret_leaves_no_part_of_it() {
     let long: String = (0..700).map(|n| format!("{n:04}")).collect();

@@ -1,4 +1,4 @@
-//! What the rest of a program has started lives on, whatever tools start and kill beside it.
+//! Processes that the rest of the program started survive, whatever tools start and kill.
 //!
 //! One test in a process of its own: it matters what was there before the first call.
 
@@ -15,7 +15,7 @@ use lab::Lab;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-/// Leaves a daemon behind, when it is told to by a file, and ends.
+/// Leaves a daemon behind, when a file asks for it, and exits.
 const DAEMON: &str = "until [ -e go ]; do sleep 0.02; done; \
     (setsid sh -c 'echo $$ > NAME.tmp; mv NAME.tmp NAME; exec sleep 600' >/dev/null 2>&1 &)";
 
@@ -39,7 +39,7 @@ fn start_all(folder: &Path, name: &str) -> Vec<Child> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_others_have_started_lives_on() {
+async fn processes_of_others_survive() {
     let lab = Lab::new();
     let folder = lab.at("");
     let mut others = start_all(&folder, "before");

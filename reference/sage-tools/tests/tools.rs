@@ -45,7 +45,7 @@ fn tools_by_their_names() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_told() {
+async fn an_unknown_tool_is_reported() {
     let result = Lab::new().run("Nope", json!({})).await;
     assert_eq!(result["error"]["details"][0]["field"], "name");
 }
@@ -55,7 +55,7 @@ async fn an_unknown_tool_is_told() {
 #[case("Edit", json!({"file": "a", "patch": ""}), "a", "write")]
 #[case("Bash", json!({"command": "touch", "args": ["a"]}), "touch", "execute")]
 #[tokio::test]
-async fn what_needs_a_permission(
+async fn tools_that_need_a_permission(
     #[case] tool: &str,
     #[case] input: Value,
     #[case] resource: &str,
@@ -74,7 +74,7 @@ async fn what_needs_a_permission(
 }
 
 #[tokio::test]
-async fn what_needs_none() {
+async fn tools_that_need_no_permission() {
     let mut lab = Lab::new();
     lab.context.permissions.clear();
     fs::write(lab.at("a"), "\u{feff}x\r\n").unwrap();
@@ -173,7 +173,7 @@ async fn a_check_and_a_dry_run_of_an_edit_change_nothing(
         assert_eq!(dry["data"]["patched"], true, "{dry}");
         lab.context.dry_run = false;
         let done = lab.run("Edit", json!({"file": file, "patch": patch})).await;
-        assert_eq!(done["data"], dry["data"], "it told what it would do");
+        assert_eq!(done["data"], dry["data"], "it reported what it would do");
         assert_ne!(lab.picture(), before);
     } else {
         assert_ne!(check["data"]["patched"], true);
@@ -295,7 +295,7 @@ async fn an_input_that_is_too_deep_is_refused() {
 }
 
 #[tokio::test]
-async fn a_check_of_a_new_file_where_there_is_one_says_that_it_does_not_fit() {
+async fn checking_a_new_file_over_an_existing_one_does_not_fit() {
     let lab = Lab::new();
     fs::write(lab.at("a"), "old\n").unwrap();
     let patch = "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+new\n";

@@ -1,7 +1,7 @@
 //! Canonical JSON: one text for each value (RFC 8785).
 //!
-//! Written by hand since it stands on the hot path of every hash and every comparison; the tests
-//! hold it against an independent implementation.
+//! Written by hand because it is on the hot path of every hash and comparison; the tests compare it with an
+//! independent implementation.
 
 use std::cmp::Ordering;
 
@@ -66,14 +66,14 @@ pub fn write_canonical(value: &Value, out: &mut Vec<u8>) {
 /// Of members with the same key the last one counts, as in ECMAScript.
 ///
 /// # Errors
-/// What RFC 8785 leaves without a canonical form is refused rather than changed: ECMAScript would
-/// read `1e400` as infinity and print it as `null`, and two different texts would get one form.
+/// Input without a canonical form in RFC 8785 is refused rather than changed: ECMAScript would read `1e400` as
+/// infinity and print `null`, so two different texts would get one form.
 pub fn canonical_json_of_text(json: &str) -> Result<String, CanonicalError> {
     let value: Value = serde_json::from_str(json).map_err(refusal)?;
     Ok(canonical_json(&value))
 }
 
-/// serde_json tells these faults apart only in words; the tests hold on to the words.
+/// serde_json distinguishes these faults only by message; the tests pin the messages.
 fn refusal(error: serde_json::Error) -> CanonicalError {
     let (line, column) = (error.line(), error.column());
     let words = error.to_string();

@@ -8,13 +8,13 @@ pub type Iso8601 = String;
 /// A future that can be kept behind `dyn`, for collaborators that wait for something.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Where the time comes from. No other source of time is used.
+/// The source of time. No other one is used.
 pub trait Clock: Send + Sync {
     /// The current time.
     fn now(&self) -> Iso8601;
 }
 
-/// Where random numbers come from.
+/// The source of random numbers.
 ///
 /// Both methods can fail, since a tape of numbers can run out; a generator never does.
 pub trait Random: Send + Sync {
@@ -25,9 +25,8 @@ pub trait Random: Send + Sync {
     fn float(&self) -> Result<f64, TypedError>;
 }
 
-/// Where secrets come from.
+/// The source of secrets.
 pub trait SecretProvider: Send + Sync {
-    /// The secret named `key`, or `None` when there is no such secret. An error means that the
-    /// provider could not tell.
+    /// The secret named `key`, or `None` if there is no such secret. An error means that the provider failed.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, TypedError>>;
 }

@@ -1,8 +1,8 @@
 //! Foundations of the sage contracts: canonical JSON, SHA-256, typed errors, and the collaborators
 //! (clock, random numbers, secrets) that every other contract receives from its caller.
 //!
-//! Others are judged beside this crate, so it is written to be read: nothing here reads a clock,
-//! rolls a die or touches a file.
+//! Others are judged beside this crate, so it is written to be read: nothing here reads a clock, draws random numbers
+//! or touches a file.
 //!
 //! `proofmark show sage.utils` lists the promises that it keeps.
 //!

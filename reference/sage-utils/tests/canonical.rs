@@ -92,7 +92,7 @@ fn numbers_print_as_in_appendix_b(#[case] bits: u64, #[case] text: &str) {
 #[rstest]
 #[case(0x7fff_ffff_ffff_ffff)]
 #[case(0x7ff0_0000_0000_0000)]
-fn what_is_not_a_number_cannot_even_be_a_value(#[case] bits: u64) {
+fn nan_cannot_be_a_json_value(#[case] bits: u64) {
     assert_eq!(serde_json::Number::from_f64(f64::from_bits(bits)), None);
 }
 
@@ -185,13 +185,13 @@ fn a_number_beyond_every_double_is_refused(#[case] text: &str) {
 #[case("01")]
 #[case(r#""\ud83g""#)]
 #[case("\"\n\"")]
-fn what_is_not_json_is_refused(#[case] text: &str) {
+fn invalid_json_is_refused(#[case] text: &str) {
     let refusal = canonical_json_of_text(text);
     assert!(matches!(refusal, Err(CanonicalError::NotJson { .. })), "{refusal:?}");
 }
 
 #[test]
-fn nesting_has_a_limit_that_is_told() {
+fn the_nesting_limit_is_reported() {
     let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     check(&nested(127), &nested(127));
     for depth in [128, 1_000_000] {

@@ -1,4 +1,4 @@
-//! Round trips through the harness against a bare JSON echo over a pipe, and cases per second.
+//! Measures round trips through the harness against a bare JSON echo over a pipe, and cases per second.
 
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
@@ -49,7 +49,7 @@ fn trips(what: &str, mine: Duration, base: Duration, times: f64) -> Result<(), S
     )
 }
 
-/// So many cases of so many calls each, of a made-up contract with one operation that does nothing.
+/// A suite for a made-up contract with one operation that does nothing.
 fn suite(cases: usize, calls: usize) -> Result<Suite, String> {
     let ledger = r#"
         contract = "speed"
@@ -98,7 +98,7 @@ fn drive(suite: &Suite, jobs: usize, window: usize) -> Result<Duration, String> 
     })
 }
 
-/// `xtask bench-subject`: the subject of the made-up contract, served as the reference is.
+/// `xtask bench-subject`: the subject of the made-up contract, served like the reference.
 pub(crate) fn subject() -> Result<(), String> {
     let subject = Subject::new("speed", "1", "rust", |open| Ok(Session::new(open)))
         .claims("speed")
@@ -106,7 +106,7 @@ pub(crate) fn subject() -> Result<(), String> {
     proofmark_room::serve(subject).map_err(|fault| fault.to_string())
 }
 
-/// `xtask bench-echo`: the least that a JSON echo does: parse a line, write it back.
+/// `xtask bench-echo`: the least that a JSON echo does: parse a line and write it back.
 pub(crate) fn echo() -> Result<(), String> {
     let mut out = std::io::stdout().lock();
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin().lock());
@@ -117,7 +117,7 @@ pub(crate) fn echo() -> Result<(), String> {
         serde_json::to_writer(&mut answer, &value).map_err(|fault| fault.to_string())?;
         answer.push(b'\n');
         line.clear();
-        // What is already here is answered in one write.
+        // Answer all buffered lines in one write.
         if input.buffer().is_empty() {
             out.write_all(&answer).and_then(|()| out.flush()).map_err(|fault| fault.to_string())?;
             answer.clear();
@@ -141,7 +141,7 @@ fn echoes(window: usize) -> Result<Duration, String> {
     time
 }
 
-/// Keeps `window` messages on their way until all have come back.
+/// Keeps `window` messages in flight until all have come back.
 fn exchange(stdin: ChildStdin, stdout: ChildStdout, window: usize) -> std::io::Result<()> {
     let mut stdin = BufWriter::with_capacity(1 << 16, stdin);
     let mut stdout = BufReader::with_capacity(1 << 16, stdout);

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: speed as ratios, both sides measured in the same run, in turn. First the harness, then every room
-//! that has a `benches/speed.rs`.
+//! `cargo xtask bench`: measures speed as ratios, both sides in the same run and in turn. First the harness, then
+//! every room that has a `benches/speed.rs`.
 
 mod harness;
 
@@ -12,7 +12,7 @@ use crate::{rooms, run, say};
 
 pub(crate) fn bench() -> Result<(), String> {
     if cfg!(debug_assertions) {
-        // Nobody is helped by the speed of a debug build.
+        // The speed of a debug build means nothing.
         return run("cargo", "run --release --quiet --package xtask -- bench".split(' '));
     }
     let mut failed = Vec::new();
@@ -37,7 +37,7 @@ fn packages() -> Result<Vec<String>, String> {
 /// The name of a room's package.
 ///
 /// # Errors
-/// When the manifest lets cargo's own test harness run the bench, which would measure nothing and succeed.
+/// If the manifest lets cargo's own test harness run the bench, which would measure nothing and succeed.
 fn package(manifest: &Path) -> Result<String, String> {
     let wrong = |fault: &str| format!("{}: {fault}", manifest.display());
     let text = fs::read_to_string(manifest).map_err(|fault| wrong(&fault.to_string()))?;

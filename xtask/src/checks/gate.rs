@@ -1,4 +1,4 @@
-//! Files that outlive a run: records, certificates and their envelopes, lists of known failures.
+//! Checks of files that outlive a run: records, certificates and their envelopes, lists of known failures.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ static SUITE: LazyLock<Suite> = LazyLock::new(|| {
     proofmark_catalog::load(&proofmark_catalog::files()).expect("the embedded suite is sound")
 });
 
-/// There is one way to write a record, and what was read can be judged or is refused.
+/// A record has one serialization, and every parsed record can be judged or is refused.
 pub(super) fn record(bytes: &[u8]) {
     let Ok(record) = Record::parse(bytes) else { return };
     assert!(record.to_bytes() == bytes, "it was not written so");
@@ -31,7 +31,7 @@ pub(super) fn record(bytes: &[u8]) {
     }
 }
 
-/// Whatever is read as a certificate was written as one.
+/// Every parsed certificate serializes to the same bytes.
 pub(super) fn certificate(bytes: &[u8]) {
     if let Ok(statement) = Statement::parse(bytes) {
         assert!(statement.to_bytes() == bytes, "it was not written so");
@@ -48,8 +48,7 @@ pub(super) fn known(bytes: &[u8]) {
     }
 }
 
-/// What a subject would show that answers a case exactly as it expects; none where that is not written
-/// out.
+/// The transcript of a subject that answers a case exactly as expected; none if the case does not spell that out.
 fn as_expected(case: &Case) -> Option<Transcript> {
     let seen = |step: &Step| match &step.action {
         Action::Call(call) if !call.wants_asks() && call.streams.is_empty_list() => {
@@ -74,7 +73,7 @@ fn as_expected(case: &Case) -> Option<Transcript> {
     fits.then_some(transcript)
 }
 
-/// A run in which these cases went as expected, and the others were not exercised.
+/// A run in which these cases passed, and the others were not exercised.
 fn run(played: &[&Case]) -> RunOutcome {
     let results = SUITE.cases.iter().map(|case| {
         let transcript = played.iter().any(|one| one.name == case.name).then(|| as_expected(case));

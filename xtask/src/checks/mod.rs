@@ -1,4 +1,4 @@
-//! One function for each parser: it takes any bytes, and panics when something does not hold of them.
+//! One function for each parser: it takes any bytes, and panics if an invariant breaks.
 //!
 //! The checks of the harness are here. Those of a contract are in its room (`conformance/contracts/<id>/src/fuzz.rs`).
 
@@ -24,7 +24,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The folder of inputs that once broke it, in the repository at `top`.
+    /// The folder of inputs that broke it once, in the repository at `top`.
     pub fn findings(&self, top: &Path) -> PathBuf {
         findings(top, self.contract).join(self.fuzz.name)
     }
@@ -61,7 +61,7 @@ pub fn targets() -> impl Iterator<Item = Target> {
 /// Runs the check that the environment names in [`CHOICE`].
 ///
 /// # Panics
-/// When something does not hold of `bytes`, or no target has that name.
+/// If an invariant breaks for `bytes`, or no target has that name.
 pub fn check_chosen(bytes: &[u8]) {
     static CHOSEN: LazyLock<FuzzTarget> = LazyLock::new(|| {
         let name = std::env::var(CHOICE).unwrap_or_default();
@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_targets_have_one_name() {
+    fn target_names_are_unique() {
         let mut names = BTreeSet::new();
         for target in targets() {
             assert!(names.insert(target.fuzz.name), "two targets are `{}`", target.fuzz.name);
         }
     }
 
-    /// A folder with another name would be passed over in silence.
+    /// A folder with another name would be skipped silently.
     #[test]
     fn every_folder_of_findings_belongs_to_a_target() {
         let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,4 @@
-//! Lines, messages and whole conversations, as a broken program on the other side may write them.
+//! Checks of lines, messages and whole conversations, as a broken peer may write them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use proofmark_protocol::{Adapter, Failure, FrameError, Incoming, LineReader};
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What is a message is the same message when it is written again; what is none is told in few words.
+/// A valid message round-trips; an invalid one gives a short error.
 pub(super) fn message(bytes: &[u8]) {
     let read = match Incoming::parse(bytes) {
         Ok(read) => read,
@@ -33,7 +33,7 @@ pub(super) fn message(bytes: &[u8]) {
     assert_eq!(Incoming::parse(&line), Ok(read));
 }
 
-/// The first byte is the limit, the second how many bytes come at a time; the rest is the stream.
+/// The first byte is the line limit, the second the chunk size, the rest the stream.
 pub(super) fn lines(bytes: &[u8]) {
     let [limit, step, stream @ ..] = bytes else { return };
     let (limit, step) = (usize::from(*limit), usize::from(*step).max(1));
@@ -63,7 +63,7 @@ enum End {
     HalfALine,
 }
 
-/// What the reader means, written as plainly as can be.
+/// A plain implementation of the same reader.
 fn plainly(stream: &[u8], limit: usize) -> (Vec<Vec<u8>>, End) {
     let blank = |line: &[u8]| line.iter().all(u8::is_ascii_whitespace);
     let mut lines = Vec::new();
@@ -78,7 +78,7 @@ fn plainly(stream: &[u8], limit: usize) -> (Vec<Vec<u8>>, End) {
             lines.push(line.to_vec());
         }
     }
-    // A carriage return may still be followed by its newline.
+    // A newline may still follow a carriage return.
     let end = match rest.len() > limit + 1 {
         true => End::TooLong,
         false if blank(rest) => End::Clean,
@@ -87,8 +87,8 @@ fn plainly(stream: &[u8], limit: usize) -> (Vec<Vec<u8>>, End) {
     (lines, end)
 }
 
-/// An adapter that is told anything, line by line: it never breaks, and every request is answered once. Only a call that
-/// waits for the harness may stay without an answer.
+/// Sends any lines to an adapter. It must not panic, and must answer every request once. Only a call that waits for
+/// the harness may stay unanswered.
 pub(super) fn adapter(bytes: &[u8]) {
     let said = Said::default();
     let adapter = Adapter::new("any", "1", "rust", |_| Ok(()))
@@ -104,8 +104,8 @@ pub(super) fn adapter(bytes: &[u8]) {
             Ok(args)
         })
         .on("ask", async |context, args| context.ask("other", "get", args).await);
-    // Each line has the time to be answered before the next one comes: nobody waits for calls that are under way when
-    // the input ends or a `shutdown` comes.
+    // Each line gets time for its answer before the next one arrives, because calls in flight are dropped at the end
+    // of input or at `shutdown`.
     let input = Source::new(bytes, 4096, 16);
     run(adapter.serve(input, said.clone())).expect("memory takes what is written");
 
@@ -140,7 +140,7 @@ fn run<F: Future>(future: F) -> F::Output {
     runtime.expect("a runtime without threads or pipes").block_on(future)
 }
 
-/// Bytes, a few at a time. After each line others have their turn so many times.
+/// Delivers bytes in chunks. After each line it yields this many times.
 struct Source {
     bytes: Vec<u8>,
     at: usize,
@@ -182,7 +182,7 @@ impl AsyncRead for Source {
     }
 }
 
-/// What was written.
+/// Collects the output.
 #[derive(Clone, Default)]
 struct Said(Arc<Mutex<Vec<u8>>>);
 

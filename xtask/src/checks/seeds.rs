@@ -1,4 +1,4 @@
-//! Inputs to begin with: this repository's own fixtures, features, ledgers and protocol page.
+//! Seed inputs: this repository's own fixtures, features, ledgers and protocol page.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use proofmark_room::fuzz::{all_fixtures, texts};
 use serde_json::{Value, json};
 
-/// Every message of the page's worked exchange.
+/// Every message in the page's worked exchange.
 pub(super) fn messages(top: &Path) -> Vec<Vec<u8>> {
     let page = fs::read_to_string(top.join("conformance/guide/protocol.md")).unwrap_or_default();
     let said = page.lines().filter_map(|line| line.strip_prefix("→ ").or(line.strip_prefix("← ")));
     said.map(|line| line.as_bytes().to_vec()).collect()
 }
 
-/// Two bytes for the limit and the pace, then lines.
+/// Two bytes for the limit and the chunk size, then lines.
 pub(super) fn lines(_: &Path) -> Vec<Vec<u8>> {
     ["{}\n[1]\r\n\n  \nx\n", "a\nbc", "12345\r\n123456\n", "\r\n\r", ""]
         .iter()
@@ -24,7 +24,7 @@ pub(super) fn lines(_: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A conversation that calls everything that the adapter under test can do.
+/// A conversation that calls every operation of the adapter under test.
 pub(super) fn conversations(top: &Path) -> Vec<Vec<u8>> {
     let request = |id: i64, method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
@@ -48,7 +48,7 @@ pub(super) fn conversations(top: &Path) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Each case in a file of its own: short inputs are changed more quickly.
+/// Each case in a separate file: the fuzzer mutates short inputs faster.
 pub(super) fn fixtures(top: &Path) -> Vec<Vec<u8>> {
     let single = |file: &Value, case: &Value| {
         let one = json!({ "contract": file["contract"], "topic": file["topic"], "cases": [case] });
@@ -66,7 +66,7 @@ pub(super) fn fixtures(top: &Path) -> Vec<Vec<u8>> {
 pub(super) fn ledgers(top: &Path) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for text in texts(&top.join("fixtures"), ".toml") {
-        // A ledger with its first two requirements, beside the whole.
+        // A ledger with only its first two requirements, besides the whole one.
         let few: Vec<&str> = text.split("[[requirement]]").take(3).collect();
         seeds.push(few.join("[[requirement]]").into_bytes());
         seeds.push(text.into_bytes());

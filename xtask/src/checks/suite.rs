@@ -1,4 +1,4 @@
-//! Files of a suite, as an author may write them.
+//! Checks of suite files, as an author may write them.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ fn ledger_path(contract: &str) -> String {
 /// A contract of the catalog, with its ledger.
 struct Contract {
     id: String,
-    /// What a file of this contract says: its id in quotes, or the beginning of its requirements' ids.
+    /// Matches a file of this contract: its id in quotes, or the prefix of its requirement ids.
     marks: [String; 2],
     ledger: String,
 }
@@ -50,7 +50,7 @@ fn contract_of(text: &str) -> &'static Contract {
     CONTRACTS.iter().min_by_key(first).expect("the catalog has contracts")
 }
 
-/// A file is read, or every problem has a place in a file that there is and says something.
+/// A file is accepted, or every problem has a message and a position in an existing file.
 fn loads(bytes: &[u8], path: impl Fn(&str) -> String) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let contract = contract_of(text);
@@ -75,7 +75,7 @@ fn loads(bytes: &[u8], path: impl Fn(&str) -> String) {
 mod tests {
     use super::*;
 
-    /// Else every seed would be refused for its contract, and nothing behind that would be tried.
+    /// Otherwise every seed would be refused for its contract, and nothing beyond that would be tested.
     #[test]
     fn a_file_goes_to_its_own_contract() {
         let files = proofmark_catalog::files();

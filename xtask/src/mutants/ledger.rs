@@ -1,22 +1,22 @@
-//! The survivors that may survive, each with its reason.
+//! The accepted survivors, each with its reason.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// In the folder of each crate whose survivors are listed.
+/// A file of this name in the folder of each crate lists its survivors.
 pub(super) const FILE: &str = "accepted-mutants.toml";
 
-/// Names without their places, as `reference/…/lock.rs: replace …`, so that moving a line changes nothing; and how
-/// many mutants of that name survive.
+/// Counts of survivors by name without position, such as `reference/…/lock.rs: replace …`, so that moving a line
+/// changes nothing.
 pub(super) struct Accepted {
     survivors: BTreeMap<String, usize>,
-    /// Those of them that nobody could tell from the original.
+    /// Those of them that behave exactly like the original.
     equivalent: BTreeMap<String, usize>,
 }
 
 impl Accepted {
-    /// The lists of these crates, in the repository at `top`.
+    /// Reads the lists of these crates, in the repository at `top`.
     pub(super) fn read<'a>(
         top: &Path,
         crates: impl IntoIterator<Item = &'a str>,
@@ -48,7 +48,7 @@ impl Accepted {
             };
             let mutants = group.get("mutants").and_then(toml::Value::as_array);
             for mutant in mutants.into_iter().flatten() {
-                let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is no string"))?;
+                let name = mutant.as_str().ok_or_else(|| format!("`{mutant}` is not a string"))?;
                 if !name.starts_with(folder) {
                     return Err(format!("`{name}` belongs to another crate; list it there"));
                 }
@@ -59,13 +59,13 @@ impl Accepted {
         Ok(())
     }
 
-    /// How many of the survivors nobody could tell from the original.
+    /// How many of the survivors behave exactly like the original.
     pub(super) fn equivalent_among(&self, survivors: &[&str]) -> usize {
         let survive = |name: &str| survivors.iter().filter(|one| placeless(one) == name).count();
         self.equivalent.iter().map(|(name, listed)| survive(name).min(*listed)).sum()
     }
 
-    /// What is not as it is listed: somebody survived who should not, or is listed and does not survive.
+    /// Differences from the lists: unlisted survivors, and listed mutants that no longer survive.
     pub(super) fn compare(&self, tried: &[String], survivors: &[&str]) -> Vec<String> {
         let mut problems = Vec::new();
         let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -124,7 +124,7 @@ mod tests {
     #[case::as_listed(&["a.rs:1:1: replace x", "a.rs:2:1: replace y", "a.rs:3:1: replace y"], 0)]
     #[case::one_too_many(&["a.rs:1:1: replace x", "a.rs:2:1: replace y", "a.rs:3:1: replace y", "a.rs:4:1: replace z"], 1)]
     #[case::one_is_killed_by_now(&["a.rs:1:1: replace x", "a.rs:2:1: replace y"], 1)]
-    fn what_survives_is_what_is_listed(#[case] survivors: &[&str], #[case] problems: usize) {
+    fn survivors_must_match_the_list(#[case] survivors: &[&str], #[case] problems: usize) {
         let mut tried: Vec<String> = survivors.iter().map(|name| (*name).to_owned()).collect();
         tried.push("a.rs:9:9: replace y".to_owned());
         let found = accepted().compare(&tried, survivors);
@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tried_is_not_stale() {
+    fn untried_mutants_are_not_stale() {
         let tried = ["b.rs:1:1: replace x".to_owned()];
         assert!(accepted().compare(&tried, &[]).is_empty());
     }
 
     #[test]
-    fn what_is_not_there_any_more_is_stale() {
+    fn removed_mutants_are_stale() {
         let tried = ["a.rs:1:1: replace q".to_owned()];
         assert_eq!(accepted().compare(&tried, &[]).len(), 2);
     }

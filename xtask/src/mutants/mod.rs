@@ -1,8 +1,9 @@
-//! `cargo xtask mutants`: the reference's source, broken in hundreds of small ways, judged by the conformance cases alone.
+//! `cargo xtask mutants`: breaks the reference's source in hundreds of small ways, and lets only the conformance
+//! cases judge.
 //!
-//! cargo-mutants makes the changes and builds them; the judge is a `proofmark` that is built once, and a mutant is built
-//! without the harness (`reference/adapter/tests/conformance.rs`). Verdicts are kept beside the build, so that a run that
-//! was interrupted goes on where it was, and a new case is tried on what survived alone.
+//! cargo-mutants makes and builds the changes. The judge is a `proofmark` that is built once, and mutants are built
+//! without the harness (`reference/adapter/tests/conformance.rs`). Verdicts are kept beside the build, so that an
+//! interrupted run can resume, and a new case is tried only on survivors.
 
 mod ledger;
 mod verdicts;
@@ -19,11 +20,11 @@ use ledger::Accepted;
 use sha2::{Digest as _, Sha256};
 use verdicts::{Fate, Verdicts};
 
-/// The crate that puts the reference behind the protocol. No case holds it to a contract.
+/// The crate that puts the reference behind the protocol. No contract covers it.
 const ADAPTER: &str = "adapter";
 
-/// So many of a hundred must be killed, of those that compile and that somebody could tell from the original. Others
-/// that are listed count as survivors.
+/// Percentage of mutants that must be killed. Mutants that do not compile, or that behave exactly like the original,
+/// do not count; other listed mutants count as survivors.
 const GOAL: usize = 90;
 
 const USAGE: &str = "\
@@ -33,7 +34,7 @@ cargo xtask mutants [--crate NAME]… [--file GLOB]… [--jobs N] [--fresh] [--r
                     survivors is then one that is not listed
   --jobs N          how many are tried at a time [default: 2]
   --fresh           forget the verdicts of earlier runs
-  --report          only tell what earlier runs found
+  --report          only report what earlier runs found
   --install         install cargo-mutants if it is not there";
 
 pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
@@ -60,7 +61,7 @@ pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
     if wanted.is_empty() {
         return Err("no mutant fits; see `cargo mutants --list`".to_owned());
     }
-    // What an interrupted run left is gathered first.
+    // First collect what an interrupted run left.
     let mut verdicts = Verdicts::gather(&folder, &sources(&all)?)?;
     if !report {
         judge_of(&folder)?;
@@ -72,7 +73,7 @@ pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
     tell(&all, &wanted, &verdicts)
 }
 
-/// The crates that the cases hold to their contracts: all of the reference but its adapter.
+/// The crates that the cases judge: all of the reference but its adapter.
 struct Crates(Vec<Crate>);
 
 struct Crate {
@@ -82,7 +83,7 @@ struct Crate {
 }
 
 impl Crates {
-    /// Those in the repository at `top`, by name.
+    /// The crates in the repository at `top`, by name.
     fn of(top: &Path) -> Result<Self, String> {
         let folder = top.join("reference");
         let wrong = |fault: std::io::Error| format!("{}: {fault}", folder.display());
@@ -107,7 +108,8 @@ impl Crates {
         self.0.iter().filter(|one| one.listed).map(|one| one.name.as_str())
     }
 
-    /// Those that are named, or those whose survivors are listed if none is. Any other would fail for every survivor.
+    /// The named crates, or if none is named, those with a list of survivors. Any other would fail for every
+    /// survivor.
     fn chosen(&self, named: &[String]) -> Vec<String> {
         if named.is_empty() {
             self.listed().map(str::to_owned).collect()
@@ -120,7 +122,7 @@ impl Crates {
     }
 }
 
-/// Which mutants are meant.
+/// The selected mutants.
 struct Filters {
     crates: Vec<String>,
     files: Vec<String>,
@@ -131,7 +133,7 @@ impl Filters {
         let mut command = Command::new("cargo");
         command
             .args(["mutants", "--config", "xtask/mutants/config.toml", "--colors", "never"])
-            // Each copy of the source has a target folder of its own.
+            // Each copy of the source has its own target folder.
             .env_remove("CARGO_TARGET_DIR")
             .current_dir(top());
         for name in &self.crates {
@@ -159,24 +161,24 @@ impl Filters {
     fn try_all(&self, folder: &Path, jobs: u64) -> Result<(), String> {
         let status = with_judge(&mut self.cargo_mutants(), folder)
             .args(["--iterate", "--baseline", "skip", "--jobs", &jobs.to_string()])
-            // A mutant that hangs dies of the judge's patience long before.
+            // The judge's timeout kills a hanging mutant long before.
             .args(["--timeout", "120", "--build-timeout", "900"])
             .arg("--output")
             .arg(folder)
-            // Nobody debugs a mutant.
+            // Mutants need no debug info.
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_TEST_DEBUG", "0")
             .status()
             .map_err(|fault| format!("cargo mutants cannot be started: {fault}"))?;
         match status.code() {
-            // All caught, some missed, some timed out: our own summary tells more.
+            // All caught, some missed, some timed out: our own summary says more.
             Some(0 | 2 | 3) => Ok(()),
-            _ => Err(format!("cargo mutants ended with {status}; the same command goes on")),
+            _ => Err(format!("cargo mutants ended with {status}; run the same command again to resume")),
         }
     }
 }
 
-/// Builds the judge and copies it and the cases, so that work may go on in the repository meanwhile.
+/// Builds the judge and copies it with the cases, so that the repository can change meanwhile.
 fn judge_of(folder: &Path) -> Result<(), String> {
     run("cargo", ["build", "--release", "--quiet", "--locked", "--package", "proofmark"])?;
     let built = target()?.join("release/proofmark");
@@ -218,7 +220,7 @@ fn with_judge<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     command.env("PROOFMARK_JUDGE", judge(folder)).env("PROOFMARK_SUITE", suite(folder))
 }
 
-/// Were the cases to fail anyway, every mutant would seem to be killed.
+/// If the cases failed on the unchanged reference, every mutant would seem killed.
 fn unbroken_reference_holds(folder: &Path) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command
@@ -231,11 +233,11 @@ fn unbroken_reference_holds(folder: &Path) -> Result<(), String> {
     if status.success() {
         Ok(())
     } else {
-        Err("the reference fails as it is; no mutant can be judged".to_owned())
+        Err("the unchanged reference fails, so no mutant can be judged; run `proofmark run reference`".to_owned())
     }
 }
 
-/// A digest of what is mutated: other sources are other mutants, even by the same names.
+/// A digest of the mutated sources: with other sources, the same names are other mutants.
 fn sources(crates: &Crates) -> Result<String, String> {
     let mut hash = Sha256::new();
     for name in crates.names() {
@@ -250,7 +252,7 @@ fn sources(crates: &Crates) -> Result<String, String> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// All below `folder`, in the order of their paths.
+/// All files below `folder`, sorted by path.
 fn rust_files(folder: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(folder)? {
@@ -264,7 +266,7 @@ fn rust_files(folder: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
     Ok(files)
 }
 
-/// What came of each crate, what survived, and whether that is as it is listed.
+/// Reports each crate's result, the survivors, and whether they match the lists.
 fn tell(crates: &Crates, wanted: &[String], verdicts: &Verdicts) -> Result<(), String> {
     say(format_args!(
         "{:16} {:>6} {:>8} {:>6} {:>9} {:>8} {:>7}",
@@ -299,7 +301,7 @@ fn tell(crates: &Crates, wanted: &[String], verdicts: &Verdicts) -> Result<(), S
     let equivalent = accepted.equivalent_among(&survivors);
     let score = percent(killed, viable - equivalent);
     say(format_args!("killed {killed} of {viable}: {:.1}%", percent(killed, viable)))?;
-    say(format_args!("{score:.1}% without {equivalent} that nobody could tell from the original"))?;
+    say(format_args!("{score:.1}% without {equivalent} equivalent mutants"))?;
     let mut problems = accepted.compare(wanted, &survivors);
     let waiting = wanted.iter().filter(|mutant| verdicts.of(mutant).is_none()).count();
     if waiting > 0 {

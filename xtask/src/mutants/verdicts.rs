@@ -1,4 +1,4 @@
-//! What became of each mutant, over all runs.
+//! The verdicts on mutants, over all runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ pub(super) enum Fate {
 }
 
 impl Fate {
-    /// cargo-mutants has a list for each, which it writes line by line.
+    /// cargo-mutants writes a list for each, line by line.
     const LISTS: [(&str, Self); 4] = [
         ("caught", Self::Killed),
         ("timeout", Self::TimedOut),
@@ -28,7 +28,7 @@ pub(super) struct Verdicts {
 }
 
 impl Verdicts {
-    /// The verdicts of earlier runs on the same sources, and those of the latest, however it ended.
+    /// The verdicts of earlier runs on the same sources, and those of the latest run, even an interrupted one.
     pub(super) fn gather(folder: &Path, sources: &str) -> Result<Self, String> {
         let kept = kept(folder);
         let text = fs::read_to_string(&kept).unwrap_or_default();
@@ -38,7 +38,7 @@ impl Verdicts {
         if same {
             fates.extend(lines.filter_map(entry));
         }
-        // A first run has no such file; lists of a run on other sources are not believed.
+        // The first run has no such file. Lists from other sources are ignored.
         if same || text.is_empty() {
             for (list, fate) in Fate::LISTS {
                 let listed = fs::read_to_string(latest(folder).join(format!("{list}.txt")));
@@ -75,7 +75,7 @@ impl Verdicts {
         self.fates.get(mutant).copied()
     }
 
-    /// `cargo mutants --iterate` passes over what it finds in this list. What survived is tried again.
+    /// `cargo mutants --iterate` skips the mutants in this list. Survivors are tried again.
     pub(super) fn skip_the_dead(&self, folder: &Path) -> Result<(), String> {
         let dead = self.fates.iter().filter(|(_, fate)| **fate != Fate::Survived);
         let text: String = dead.map(|(mutant, _)| format!("{mutant}\n")).collect();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_where_the_one_before_ended() {
+    fn a_run_resumes_where_the_last_one_stopped() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         put(folder, "caught.txt", "a.rs:1:1: x\n");

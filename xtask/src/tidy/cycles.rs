@@ -1,4 +1,4 @@
-//! Modules of a crate import one another in one direction, and whoever only judges needs no runtime.
+//! Modules of a crate import one another without cycles, and crates that only judge need no runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) fn modules_import_in_one_direction(
         let Some((folder, within)) = path.split_once("/src/") else { continue };
         let Some(within) = within.strip_suffix(".rs") else { continue };
         let module = within.split('/').next().unwrap_or(within);
-        // They list the modules, and may use any.
+        // These files list the modules, and may use any.
         if ["lib", "main"].contains(&module) {
             continue;
         }
@@ -30,7 +30,7 @@ pub(super) fn modules_import_in_one_direction(
         }
         if let Some(cycle) = cycle(&imports) {
             problems.push(format!(
-                "{folder}: modules import one another in a circle: {}",
+                "{folder}: modules import one another in a cycle: {}",
                 cycle.join(" → ")
             ));
         }
@@ -38,12 +38,12 @@ pub(super) fn modules_import_in_one_direction(
     Ok(())
 }
 
-/// Crates that only judge, or only write what was judged.
+/// Crates that only judge, or only write results.
 const OFFLINE: [&str; 3] = ["certificate", "judge", "report"];
-/// What drives subjects.
+/// Dependencies that drive subjects.
 const RUNTIME: [&str; 5] = ["cucumber", "hyper", "proofmark-suite", "reqwest", "tokio"];
 
-/// Whoever checks a certificate needs no subject, so these crates cannot start or reach one.
+/// Checking a certificate needs no subject, so these crates must not be able to start or reach one.
 pub(super) fn judging_needs_no_runtime(problems: &mut Vec<String>) -> Result<(), String> {
     for name in OFFLINE {
         let path = format!("conformance/{name}/Cargo.toml");
@@ -52,16 +52,16 @@ pub(super) fn judging_needs_no_runtime(problems: &mut Vec<String>) -> Result<(),
         let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
         let has = |name: &str| dependencies.and_then(|all| all.get(name));
         for wrong in RUNTIME.into_iter().filter(|name| has(name).is_some()) {
-            problems.push(format!("{path}: it must not depend on `{wrong}`"));
+            problems.push(format!("{path}: must not depend on `{wrong}`"));
         }
         if has("proofmark-protocol").is_some_and(|protocol| protocol.get("features").is_some()) {
-            problems.push(format!("{path}: it needs the messages of `proofmark-protocol` alone"));
+            problems.push(format!("{path}: use `proofmark-protocol` only with its messages, without other features"));
         }
     }
     Ok(())
 }
 
-/// The first names behind `crate::`, outside of tests.
+/// The first path segments after `crate::`, outside of tests.
 fn imported(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -105,7 +105,7 @@ fn first_names(path: &str) -> Vec<String> {
     names
 }
 
-/// Modules that lead back to the first of them, if there are any.
+/// A cycle of modules, if there is one.
 fn cycle(imports: &Imports) -> Option<Vec<&str>> {
     fn visit<'a>(
         imports: &'a Imports,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_however_long_it_is() {
+    fn cycles_of_any_length_are_found() {
         let imports = |edges: &[(&str, &[&str])]| -> Imports {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             edges.iter().map(|(from, to)| ((*from).to_owned(), owned(to))).collect()

@@ -1,11 +1,11 @@
-//! Libraries without tests in their sources say so, because building and starting a test program for nothing takes
-//! time. Those with tests must not say so: their tests would not run.
+//! A library without tests in its sources must say so in its manifest, because building and starting an empty test
+//! program takes time. A library with tests must not: its tests would not run.
 
 use std::collections::BTreeMap;
 
 use super::read;
 
-/// What the sources of a library hold.
+/// The kinds of tests in a library's sources.
 #[derive(Default)]
 struct Tests {
     unit: bool,
@@ -40,7 +40,7 @@ pub(super) fn only_libraries_with_tests_are_tested(
         {
             match (is_on(key), has) {
                 (false, true) => problems.push(format!(
-                    "{path}: there are {what}, and `{key} = false` keeps them from running; drop it"
+                    "{path}: there are {what}, but `{key} = false` keeps them from running; delete it"
                 )),
                 (true, false) => problems
                     .push(format!("{path}: there are no {what}; write `{key} = false` in `[lib]`")),
@@ -52,13 +52,13 @@ pub(super) fn only_libraries_with_tests_are_tested(
 }
 
 fn has_unit_tests(text: &str) -> bool {
-    // Written in parts, so that this file does not find itself.
+    // Built from parts, so that this file does not match itself.
     let marks =
         [concat!("#[te", "st]"), concat!("#[rs", "test]"), concat!("::te", "st]"), "proptest! {"];
     text.lines().any(|line| marks.iter().any(|mark| line.trim_start().contains(mark)))
 }
 
-/// Whether a block of code stands in a doc comment. Blocks in another language say which.
+/// Whether a doc comment contains a Rust code block. Blocks in another language name it.
 fn has_doc_tests(text: &str) -> bool {
     let mut inside = false;
     for line in text.lines().map(str::trim_start) {

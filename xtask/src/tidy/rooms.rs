@@ -1,4 +1,4 @@
-//! The harness names no contract, and a room's laws and steps cannot see the reference.
+//! The harness names no contract, and a room's laws and steps cannot use the reference.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use regex::Regex;
 use super::read;
 use crate::top;
 
-/// Folders of the harness. What they know about a contract they learn from its room.
+/// Folders of the harness. They know a contract only through its room.
 const HARNESS: &[&str] = &[
     "conformance/adversaries/",
     "conformance/certificate/",
@@ -24,12 +24,12 @@ const HARNESS: &[&str] = &[
     "xtask/",
 ];
 
-/// Modules of a room that say what is right. The reference must not decide it.
+/// Modules of a room that define what is right. The reference must not influence them.
 const JUDGING: &[&str] = &["laws", "model", "steps"];
 
 /// Names that belong to one contract.
 pub(super) struct Names {
-    /// An id anywhere, or where an id is a plain word, only in quotes.
+    /// An id anywhere, or only in quotes if the id is a plain word.
     ids: Regex,
     /// A reference crate or a room, as Rust and Cargo spell them.
     crates: Regex,
@@ -48,7 +48,7 @@ impl Names {
         let folders = fs::read_dir(top().join("reference")).map_err(|fault| fault.to_string())?;
         let folders =
             folders.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        // The reference as a program is built from the catalog, and has no contract of its own.
+        // The reference program is built from the catalog and has no contract of its own.
         crates.extend(folders.filter(|name| name != "adapter"));
         let crates: BTreeSet<String> =
             crates.iter().flat_map(|name| [name.clone(), name.replace('-', "_")]).collect();
@@ -74,7 +74,7 @@ pub(super) fn harness_names_no_contract(
             for (number, line) in read(path)?.lines().enumerate() {
                 for name in [&names.ids, &names.crates].into_iter().filter_map(|it| it.find(line)) {
                     problems.push(format!(
-                        "{path}:{}: the harness names `{}`; what is about one contract stands in its room",
+                        "{path}:{}: the harness names `{}`; move code about one contract to its room",
                         number + 1,
                         name.as_str()
                     ));
@@ -93,7 +93,7 @@ pub(super) fn harness_names_no_contract(
     Ok(())
 }
 
-/// Laws, models and steps name neither a reference crate nor the part of the room that drives it.
+/// Laws, models and steps use neither a reference crate nor the part of the room that drives it.
 pub(super) fn judging_sees_no_reference(
     files: &[String],
     names: &Names,
@@ -116,7 +116,7 @@ pub(super) fn judging_sees_no_reference(
         for (number, line) in read(path)?.lines().enumerate() {
             if let Some(name) = names.crates.find(line).or_else(|| others.find(line)) {
                 problems.push(format!(
-                    "{path}:{}: `{}` is the reference's side; laws and steps stand on the contract's text alone",
+                    "{path}:{}: `{}` belongs to the reference; laws and steps may use only the contract's text",
                     number + 1,
                     name.as_str()
                 ));

@@ -1,4 +1,4 @@
-//! What an author is told about the steps and fakes of rooms.
+//! Lint messages about the steps and fakes of rooms.
 
 use proofmark_catalog::load;
 use proofmark_suite::SuiteFiles;
@@ -19,7 +19,7 @@ sentence = "What was written is read."
 source = "Demo, Acceptance"
 "#;
 
-/// The problems of a suite with this ledger and one more file, a line each.
+/// The problems of a suite with this ledger and one more file, one per line.
 #[track_caller]
 fn problems(path: &str, text: String) -> String {
     let files = SuiteFiles::from_pairs([
@@ -33,7 +33,7 @@ fn problems(path: &str, text: String) -> String {
 #[rstest]
 #[case::a_stranger(
     "When \"eve\" appends a \"NOTE\" event at \"2024-01-01T00:00:00.000Z\" to \"x\"",
-    "nobody has the id `eve`; say first: Given the agent \"sage\" with id \"eve\""
+    "no agent has the id `eve`; first write: Given the agent \"sage\" with id \"eve\""
 )]
 #[case::two_outcomes_one_of_a_contract(
     "When \"demo.read\" is called\n    Then it returns 5\n    Then the append is acknowledged",

@@ -1,4 +1,4 @@
-//! Laws make sound cases, the same ones from the same seed.
+//! Laws make valid cases, and the same cases from the same seed.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ fn embedded() -> Suite {
     proofmark_catalog::load(&proofmark_catalog::files()).expect("the embedded suite is sound")
 }
 
-/// What a case gives and asks, for comparison.
+/// A case's setup and steps, for comparison.
 fn described(case: &Case) -> String {
     format!("{} {:?} {:?}", case.name, case.given, case.steps)
 }
@@ -69,7 +69,7 @@ fn the_same_seed_makes_the_same_cases_and_another_makes_others() {
 }
 
 #[test]
-fn more_cases_begin_with_the_fewer() {
+fn a_larger_count_extends_the_same_cases() {
     for law in laws(&embedded()) {
         let made = |cases| {
             law.examples(LawOptions { cases, ..LawOptions::default() }).expect("they can be read")

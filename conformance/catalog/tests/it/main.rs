@@ -1,4 +1,4 @@
-//! The rooms together.
+//! All rooms together.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail as the test itself may")]
 

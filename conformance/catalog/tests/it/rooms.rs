@@ -1,4 +1,4 @@
-//! What must hold of every room.
+//! Invariants of every room.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proofmark_catalog::{files, load, reference, rooms, unmatched_saboteurs};
 
-/// The names of the folders in a folder of the repository.
+/// The subfolders of a folder in the repository.
 fn folders(path: &str) -> BTreeSet<String> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let entries = fs::read_dir(top.join(path)).unwrap().flatten();
@@ -42,7 +42,7 @@ fn a_page_is_about_its_own_contract_and_names_every_operation() {
         assert_eq!(lines.next(), Some(format!("# {}", room.contract).as_str()));
         let contract = suite.contract(room.contract).unwrap();
         let hooks = contract.hooks.iter().flat_map(|(hook, own)| own.iter().chain([hook]));
-        // The operations of a wire are the same for every contract.
+        // Wire operations are the same for every contract.
         let own = contract.operations.iter().filter(|name| {
             contract.wire.is_none_or(|wire| !wire.operations().contains(&name.as_str()))
         });

@@ -1,4 +1,4 @@
-//! The vocabulary that authors are shown, against the steps that are there.
+//! Compares the published vocabulary with the step definitions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use proofmark_suite::SuiteFiles;
 use proofmark_suite::gherkin::Narrative;
 use proofmark_suite::gherkin::vocabulary::{Below, VocabularyStep};
 
-/// Every file that defines steps; each definition has one attribute.
+/// Every file that defines steps. Each definition has one attribute.
 fn definitions() -> Vec<String> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let rooms = fs::read_dir(top.join("conformance/contracts")).unwrap().flatten();
@@ -21,7 +21,7 @@ fn definitions() -> Vec<String> {
     paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// A scenario that says one thing, with what it takes for that to make sense.
+/// A scenario that uses one step, with the steps that it needs before it.
 fn scenario(number: usize, step: &VocabularyStep) -> String {
     let below = match step.below {
         Below::Nothing => String::new(),
@@ -29,7 +29,7 @@ fn scenario(number: usize, step: &VocabularyStep) -> String {
         Below::Table(table) => table.lines().map(|row| format!("      {row}\n")).collect(),
     };
     let before: String = step.after.iter().map(|line| format!("    {line}\n")).collect();
-    // A `Then` speaks of the call before it; one process more is there to be killed.
+    // A `Then` refers to the call before it; a second process exists so that one can be killed.
     let call = match step.after {
         [] => {
             "    When \"demo.read\" is called in process \"b\" with:\n      \"\"\"\n      {}\n      \"\"\"\n"
@@ -49,7 +49,7 @@ fn feature() -> String {
     format!("Feature: Every step\n\n{scenarios}")
 }
 
-/// A contract on a wire that has the operations and hooks of all others.
+/// A contract on a wire, with the operations and hooks of all others.
 fn ledger() -> String {
     let suite = load(&files()).unwrap();
     let mut operations = BTreeSet::from(["\"demo.read\"".to_owned()]);

@@ -1,4 +1,4 @@
-//! Computes the expectation that a fixture needs from what a step showed.
+//! Computes the new expectation of a fixture from the answer to a step.
 
 use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Step};
 use proofmark_judge::judge::Judge;
@@ -6,10 +6,10 @@ use proofmark_judge::matcher::Pattern;
 use proofmark_judge::transcript::{Answered, FileSeen, Seen};
 use serde_json::{Map, Value, json};
 
-/// A member of a step, and the value that it must have.
+/// A member of a step and its new value.
 #[derive(Debug)]
 pub(super) enum Expectation {
-    /// Of the call at this place of `together`, if it is one of several.
+    /// The index in `together`, if the call is one of several.
     Call {
         call: Option<usize>,
         outcome: Outcome,
@@ -31,13 +31,13 @@ pub(super) enum Outcome {
     Fails(Value),
 }
 
-/// What must be said otherwise about the last step that was seen. Why nothing can be, if the answer is no golden.
+/// The expectations of the last step that must change. An error says why the answer cannot be a golden.
 pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String> {
     let Some((last, earlier)) = seen.split_last() else { return Ok(Vec::new()) };
     let Some(step) = case.steps.get(earlier.len()) else { return Ok(Vec::new()) };
     let mut judge = Judge::new(case);
     for (step, seen) in case.steps.iter().zip(earlier) {
-        // What it saved, later steps may refer to.
+        // Later steps can refer to what it saved.
         judge.step(step, seen).map_err(|failure| failure.message)?;
     }
     match (&step.action, last) {
@@ -47,7 +47,7 @@ pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String>
                 .map(|outcome| Expectation::Call { call: None, outcome })
                 .into_iter()
                 .collect();
-            // The outcome is as expected, so it must be the calls of fakes or the items of the stream that are not.
+            // The outcome matches, so the difference is in the calls of fakes or in the stream items.
             if found.is_empty() {
                 found.extend(lists(&judge, step, call, answer));
             }
@@ -86,7 +86,7 @@ pub(super) fn of(case: &Case, seen: &[Seen]) -> Result<Vec<Expectation>, String>
     }
 }
 
-/// The lists beside the outcome that are not as the case expects.
+/// The lists (`asks`, `streams`) that differ from what the case expects.
 fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> Vec<Expectation> {
     let differs = |call: CallStep, answer: Answered| {
         let alone = Step { action: Action::Call(call), ..step.clone() };
@@ -110,14 +110,14 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
     found
 }
 
-/// How the call ended, if the case expects something else.
+/// The outcome of the call, if the case expects another.
 fn differing(
     judge: &Judge<'_>,
     step: &Step,
     call: &CallStep,
     answer: &Answered,
 ) -> Result<Option<Outcome>, String> {
-    let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter broke: {fault}"))?;
+    let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter failed: {fault}"))?;
     let free = CallStep {
         asks: Some(Pattern::empty_list()),
         streams: Pattern::empty_list(),
@@ -134,7 +134,7 @@ fn differing(
     Ok(Some(match (reply.get("value"), reply.get("error")) {
         (Some(value), None) => Outcome::Returns(literal(value.clone())),
         (None, Some(Value::Object(error))) => {
-            // Free text is for people; nobody is held to it unless an author names it.
+            // Messages are free text, so they are not expected unless the author wrote one.
             let held = error
                 .iter()
                 .filter(|(key, _)| !["message", "name", "cause"].contains(&key.as_str()));
@@ -147,11 +147,11 @@ fn differing(
     }))
 }
 
-/// A file as it was left, in the form in which the author spoke of it where that is possible.
+/// The file that the step left, in the form (text or JSON) that the author used if possible.
 fn file(expected: &FileExpected, seen: &FileSeen) -> Result<Value, String> {
     let text = match seen {
         FileSeen::Nothing => return Ok(Value::Null),
-        FileSeen::Other(why) => return Err(format!("the file is no text: {why}")),
+        FileSeen::Other(why) => return Err(format!("the file is not text: {why}")),
         FileSeen::Bytes(digits) => return Ok(json!({ "hex": digits })),
         FileSeen::Symlink(target) => return Ok(json!({ "symlink": target })),
         FileSeen::Entries(names) => return Ok(json!({ "entries": names })),
@@ -167,7 +167,7 @@ fn file(expected: &FileExpected, seen: &FileSeen) -> Result<Value, String> {
     Ok(json!({ "text": text }))
 }
 
-/// A value that looks like a matcher is meant literally.
+/// Escapes a value that looks like a matcher.
 fn literal(value: Value) -> Value {
     if looks_like_a_matcher(&value) { json!({ "$literal": value }) } else { value }
 }

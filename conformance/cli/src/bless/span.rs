@@ -1,4 +1,4 @@
-//! Finds the characters of an expectation in a fixture file, so that everything else stays the same to the byte.
+//! Finds the characters of an expectation in a fixture file, so that every other byte stays the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,18 +16,18 @@ use crate::edit::Draft;
 pub(super) struct Change {
     file: String,
     edits: Vec<(Range<usize>, String)>,
-    /// What an author wrote and what would stand in its place, where that was no `$bless`.
+    /// An author's value (not `$bless`) and its replacement.
     overwritten: Vec<(String, String)>,
 }
 
 impl Change {
-    /// The first value of an author's own that would be replaced, and by what.
+    /// The first value of the author's that would be replaced, and its replacement.
     pub(super) fn overwrites(&self) -> Option<(&str, &str)> {
         self.overwritten.first().map(|(old, new)| (old.as_str(), new.as_str()))
     }
 }
 
-/// Stands in place of a `{"$bless": true}`; no subject answers so.
+/// Replaces `{"$bless": true}` during the run. No subject returns it.
 const WAITS: &str = "\"\\u0000 waits for `proofmark bless` ";
 
 #[derive(Deserialize)]
@@ -37,14 +37,14 @@ struct File<'a> {
     cases: Vec<&'a RawValue>,
 }
 
-/// An object whose values are not read yet.
+/// An object whose values are not parsed yet.
 type Members<'a> = BTreeMap<String, &'a RawValue>;
 
-/// Cases with a `{"$bless": …}`, which was replaced so that the suite can be run.
+/// Cases with a `{"$bless": …}`, which was replaced so that the suite can run.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     cases: BTreeSet<String>,
-    /// File, what stands there now, what stood there before.
+    /// File, current text, original text.
     places: Vec<(String, String, String)>,
 }
 
@@ -53,7 +53,7 @@ impl Waiting {
         self.cases.contains(case)
     }
 
-    /// What was not blessed goes on waiting.
+    /// Restores the placeholders that were not blessed.
     pub(super) fn restore(&self, draft: &mut Draft) {
         for (file, now, before) in &self.places {
             let text = draft.text(file).unwrap_or_default().replace(now, before);
@@ -62,13 +62,13 @@ impl Waiting {
     }
 }
 
-/// Gives every `{"$bless": …}` a value that no subject answers.
+/// Replaces every `{"$bless": …}` with a value that no subject returns.
 pub(super) fn fill_waiting(draft: &mut Draft) -> Waiting {
     let mut waiting = Waiting::default();
     let mut changes = Vec::new();
     for path in draft.fixtures() {
         let text = draft.text(&path).unwrap_or_default();
-        // What cannot be read is told when the suite is loaded.
+        // Loading the suite reports files that cannot be parsed.
         let Ok(file) = serde_json::from_str::<File<'_>>(without_mark(text)) else { continue };
         for raw in file.cases {
             let Ok(case) = serde_json::from_str::<Members<'_>>(raw.get()) else { continue };
@@ -95,7 +95,7 @@ pub(super) fn fill_waiting(draft: &mut Draft) -> Waiting {
     waiting
 }
 
-/// Every call of a case, those of `together` too.
+/// Every call of a case, including those in `together`.
 fn calls<'a>(case: &Members<'a>) -> Vec<Members<'a>> {
     let steps: Vec<Members<'a>> = list(case, "steps");
     let together = steps.iter().flat_map(|step| list::<Members<'a>>(step, "together"));
@@ -115,7 +115,7 @@ fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// `part` is a slice of `text`, so its place is known.
+/// Works because `part` is a slice of `text`.
 fn span(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
@@ -140,12 +140,12 @@ pub(super) fn change(
     let steps: Vec<Members<'_>> = list(&members, "steps");
     if steps.iter().any(|step| step.contains_key("$repeat")) {
         return Err(
-            "its steps are made by `$repeat`, so no place in the file is one of them".to_owned()
+            "`$repeat` makes its steps, so none of them is written in the file".to_owned()
         );
     }
     let mut edits = Vec::new();
     for expectation in expectations {
-        // `leaves` of the case itself comes after all steps.
+        // The case's own `leaves` is checked after all steps.
         let step = steps.get(index).unwrap_or(&members);
         match expectation {
             Expectation::Call { call: None, outcome } => {
@@ -154,7 +154,7 @@ pub(super) fn change(
             Expectation::Call { call: Some(at), outcome } => {
                 let together: Vec<Members<'_>> = list(step, "together");
                 if together.iter().any(|call| call.contains_key("$repeat")) {
-                    return Err("its calls are made by `$repeat`".to_owned());
+                    return Err("`$repeat` makes its calls".to_owned());
                 }
                 let call = together.get(at).ok_or("its call is not in its file")?;
                 edits.push(outcome_edit(text, call, outcome)?);
@@ -162,7 +162,7 @@ pub(super) fn change(
             Expectation::List { name, value } => match step.get(name) {
                 Some(list) => edits.push(replaced(text, span(text, list.get()), &value)),
                 None => {
-                    let call = step.get("call").ok_or("the step is no call")?;
+                    let call = step.get("call").ok_or("the step is not a call")?;
                     let end = span(text, call.get()).end;
                     let written = format!(", \"{name}\": {}", inline(&value));
                     edits.push((end..end, written));
@@ -188,7 +188,7 @@ pub(super) fn change(
     Ok(Change { file: case.at.file.clone(), edits, overwritten })
 }
 
-/// The member that says how a call ends, key and all.
+/// The member that states the outcome of a call, including its key.
 fn outcome_edit(
     text: &str,
     call: &Members<'_>,
@@ -210,7 +210,7 @@ fn outcome_edit(
     Ok((start..range.end, format!("\"{key}\"{between}{written}")))
 }
 
-/// On one line if it is short, else over several with the margin of the line that it stands on.
+/// On one line if it is short, otherwise on several lines with the indentation of the current line.
 fn replaced(text: &str, at: Range<usize>, value: &Value) -> (Range<usize>, String) {
     const SHORT: usize = 100;
     let line = text[..at.start].rsplit('\n').next().unwrap_or_default();
@@ -239,7 +239,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// Puts all replacements in place, those of each file from its end on.
+/// Applies all replacements, from the end of each file, so that earlier offsets stay valid.
 pub(super) fn apply(draft: &mut Draft, changes: Vec<Change>) {
     let mut by_file: BTreeMap<String, Vec<(Range<usize>, String)>> = BTreeMap::new();
     for Change { file, mut edits, .. } in changes {

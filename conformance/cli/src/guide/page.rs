@@ -21,17 +21,17 @@ pub(super) fn render(markdown: &str, columns: usize) -> String {
 struct Page {
     columns: usize,
     text: String,
-    /// What is gathered for the paragraph, heading, item or cell under way.
+    /// Text of the current paragraph, heading, item or cell.
     inline: String,
-    /// Where links lead to that are open.
+    /// Targets of the open links.
     links: Vec<String>,
-    /// The number of the next item of each list that is open, or none if it has bullets.
+    /// For each open list the number of the next item, or none for bullets.
     lists: Vec<Option<u64>>,
-    /// How far each list that is open is indented.
+    /// Indentation of each open list.
     indents: Vec<usize>,
-    /// What the next line of an item begins with.
+    /// Prefix of the next line of an item.
     marker: Option<String>,
-    /// The last thing on the page is an item.
+    /// The last block on the page is a list item.
     after_item: bool,
     in_code: bool,
     table: Table,
@@ -46,7 +46,7 @@ impl Page {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                 self.inline.push_str(&text);
             }
-            // Without colours nothing else would tell a name from a word.
+            // Without colours, only the backticks mark code.
             Event::Code(code) => {
                 let _ = write!(self.inline, "`{code}`");
             }
@@ -59,7 +59,7 @@ impl Page {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            // An item's own text comes before what stands inside the item.
+            // Write an item's own text before its nested blocks.
             Tag::List(first) => {
                 self.flush();
                 // As wide as the marker.
@@ -94,7 +94,7 @@ impl Page {
             TagEnd::Heading(level) => {
                 let heading = std::mem::take(&mut self.inline);
                 self.block(&styled(STRONG, heading.trim()));
-                // Readable without colours, too.
+                // Headings stay readable without colours.
                 let rule = match level {
                     HeadingLevel::H1 => "=",
                     HeadingLevel::H2 => "-",
@@ -136,7 +136,7 @@ impl Page {
         }
     }
 
-    /// Writes what was gathered as a paragraph or an item.
+    /// Writes the collected text as a paragraph or an item.
     fn flush(&mut self) {
         let inline = std::mem::take(&mut self.inline);
         let text = inline.trim();
@@ -151,7 +151,7 @@ impl Page {
             }
             None => (indent.clone(), indent),
         };
-        // Items of a list stand close together.
+        // No blank line between list items.
         let is_item = !self.lists.is_empty();
         if !(is_item && self.after_item) {
             self.gap();
@@ -172,7 +172,7 @@ impl Page {
         self.after_item = false;
     }
 
-    /// A blank line, unless the page begins here or there is one.
+    /// Writes a blank line, except at the top of the page or after another blank line.
     fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -183,7 +183,7 @@ impl Page {
         self.indents.iter().sum()
     }
 
-    /// Says what a reader can do with a link: another page has a command, a place on the web its address.
+    /// Renders a link: another page as its command, a web page as its address.
     fn end_link(&mut self, target: &str) {
         let file = target.split('#').next().unwrap_or_default();
         let name = file.rsplit('/').next().unwrap_or_default();
@@ -193,7 +193,7 @@ impl Page {
         };
         let _ = match page {
             _ if target.contains("://") => write!(self.inline, " ({target})"),
-            // The name of a file leads nowhere on a terminal.
+            // A file name is no use in a terminal.
             Some(page) if self.inline.ends_with(name) => {
                 self.inline.truncate(self.inline.len() - name.len());
                 write!(self.inline, "`proofmark guide {page}`")

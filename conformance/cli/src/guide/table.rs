@@ -58,7 +58,7 @@ impl Table {
         text
     }
 
-    /// As wide as the widest cell, where that fits; otherwise the widest columns give way.
+    /// Each column gets the width of its widest cell if that fits. Otherwise the widest columns shrink.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widest = |column: usize| {

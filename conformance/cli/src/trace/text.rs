@@ -1,4 +1,4 @@
-//! A change of a contract's text: which sections, requirements, cases and subjects it touches. And the pins themselves.
+//! Changes of a contract's text: affected sections, requirements, cases and subjects. Also writes the pins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -18,14 +18,14 @@ use crate::exit::{Exit, Failed, standing};
 use crate::keep;
 use crate::options::Format;
 
-/// Exit code 0 when nothing is touched.
+/// Exit code 0 if the change affects nothing.
 pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
     let mut texts = BTreeMap::new();
     for path in &args.text {
         let (name, sections) = read(path)?;
         if texts.insert(name.clone(), sections).is_some() {
             return Err(Failed::Usage(format!(
-                "two of the texts have the name `{name}`, and a ledger knows its text by its name; give each once"
+                "two texts have the name `{name}`; ledgers refer to texts by name, so give each name once"
             )));
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn trace(args: &TraceArgs, out: &mut dyn Write) -> Result<Exit, Faile
     standing(exit, written)
 }
 
-/// A text and its name.
+/// Reads a text; returns its name and sections.
 fn read(path: &Path) -> Result<(String, Sections), Failed> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let text = String::from_utf8(keep::read(path, keep::MOST_TEXT)?).map_err(|fault| {
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<(String, Sections), Failed> {
     Ok((name.unwrap_or_default(), Sections::of(&text)))
 }
 
-/// What a text's changes touch of one contract.
+/// What the change of a text affects in one contract.
 struct Touched<'a> {
     contract: &'a Contract,
     changed: BTreeSet<String>,
@@ -88,7 +88,7 @@ fn touched<'a>(
         let Some(sections) = texts.get(&contract.text) else { continue };
         if contract.sections.is_empty() {
             return Err(Failed::Usage(format!(
-                "the ledger of {} pins no section, so no change can be told; pin them first with `proofmark trace --text FILE --pin --suite DIR`",
+                "the ledger of {} pins no section, so changes cannot be detected; pin them first with `proofmark trace --text FILE --pin --suite DIR`",
                 contract.id
             )));
         }
@@ -124,21 +124,21 @@ fn no_such_text<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failed 
     let known: BTreeSet<&str> = known.collect();
     let known = known.into_iter().collect::<Vec<_>>().join("`, `");
     Failed::Usage(format!(
-        "no ledger has a text of the name `{name}`; there are `{known}` (a copy must have the same name, in another folder)"
+        "no ledger names the text `{name}`; the ledgers name `{known}` (keep the file name of a copy, in another folder)"
     ))
 }
 
-/// A subject and the requirements that it was held to.
+/// A certified or refused subject, and its requirements.
 struct Held {
     file: PathBuf,
     subject: String,
-    /// A refusal tells of a subject, too.
+    /// A refusal also describes a subject.
     certified: bool,
     requirements: BTreeSet<String>,
 }
 
 impl Held {
-    /// Of a statement or a signed one. Whether it is genuine is for `verify` to say.
+    /// Reads a plain or a signed certificate. `verify` checks whether it is genuine.
     fn read(path: &Path) -> Result<Self, Failed> {
         let bad = |fault: String| Failed::NoCertificate { path: path.to_owned(), fault };
         let file = keep::read(path, keep::MOST_TEXT)?;
@@ -152,7 +152,7 @@ impl Held {
         let predicate = statement.predicate;
         let subject = match predicate.implementation {
             Some(hello) => format!("{} {}", hello.name, hello.version),
-            None => "a subject that never said hello".to_owned(),
+            None => "a subject that never answered `hello`".to_owned(),
         };
         let asked = predicate.asked;
         let held =
@@ -163,7 +163,7 @@ impl Held {
     }
 }
 
-/// Whether it is meant to be an envelope.
+/// Whether the file looks like a DSSE envelope.
 fn is_enveloped(file: &[u8]) -> bool {
     let value: Option<Value> = serde_json::from_slice(file).ok();
     value.is_some_and(|value| value.get("payloadType").is_some())
@@ -209,7 +209,7 @@ fn write_human(report: &Value, out: &mut dyn Write) -> std::io::Result<()> {
         let uncited = each(&sections["uncited"]).len();
         writeln!(
             out,
-            "{} in {}: {} sections changed, {} gone ({uncited} are cited by nothing)",
+            "{} in {}: {} sections changed, {} gone ({uncited} not cited)",
             word(&one["contract"]),
             word(&one["text"]),
             each(&sections["changed"]).len(),
@@ -234,7 +234,7 @@ fn write_human(report: &Value, out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes `[sections]` of every ledger that has one of these texts; nothing else of a ledger changes.
+/// Writes `[sections]` into every ledger that uses one of these texts; nothing else in a ledger changes.
 fn pin(
     folder: &Path,
     texts: &BTreeMap<String, Sections>,
@@ -248,7 +248,7 @@ fn pin(
         let text = draft.text(&path).unwrap_or_default();
         let mut ledger: DocumentMut = text
             .parse()
-            .map_err(|fault| Failed::Usage(format!("the ledger `{path}` is no TOML: {fault}")))?;
+            .map_err(|fault| Failed::Usage(format!("the ledger `{path}` is not valid TOML: {fault}")))?;
         let name = ledger.get("text").and_then(Item::as_str).unwrap_or_default().to_owned();
         known.insert(name.clone());
         let Some(sections) = texts.get(&name) else { continue };
@@ -265,24 +265,24 @@ fn pin(
     remarks.iter().try_for_each(|remark| writeln!(out, "{remark}"))?;
     let changed: Vec<&str> = draft.changed().map(|(path, ..)| path).collect();
     if changed.is_empty() {
-        writeln!(out, "every pin is as it was")?;
+        writeln!(out, "every pin is up to date")?;
     }
     changed.iter().try_for_each(|path| writeln!(out, "changed {}", draft.path(path).display()))?;
     Ok(Exit::Holds)
 }
 
-/// What the reader of a pin should know: that it is less than the source says, or one heading of several.
+/// A note for the user: the pin covers less than the source says, or the heading is ambiguous.
 fn remark(id: &str, citation: &str, pin: &str, lines: &[usize]) -> Option<String> {
     if let [first, _, ..] = lines {
         let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
         return Some(format!(
-            "{id}: `{pin}` may be any of the headings on lines {}; pinned the one on line {first}; name the heading above it as well to mean another",
+            "{id}: `{pin}` matches the headings on lines {}; pinned the one on line {first}; to pin another, name its parent heading too",
             lines.join(", ")
         ));
     }
     let citation = plain(citation);
     let is_exact = citation == pin || pin.ends_with(&format!(", {citation}"));
-    (!is_exact).then(|| format!("{id}: no heading is called `{citation}`; pinned `{pin}`"))
+    (!is_exact).then(|| format!("{id}: no heading `{citation}`; pinned `{pin}`"))
 }
 
 /// Every section that a ledger's sources cite, with its hash.
@@ -304,7 +304,7 @@ fn cited(
             });
             let Some((name, hash)) = found else {
                 return Err(Failed::Usage(format!(
-                    "`{}` in `{path}` cites `{}`, and no heading of the text is called so; begin each citation with a heading, such as `Behavioral Rules`",
+                    "`{}` in `{path}` cites `{}`, but the text has no such heading; begin each citation with a heading, such as `Behavioral Rules`",
                     text("id"),
                     text("source")
                 )));
@@ -326,7 +326,7 @@ fn write_pins(ledger: &mut DocumentMut, pins: &BTreeMap<String, String>) {
         table.retain(|name, _| pins.contains_key(name));
         for (name, hash) in pins {
             match table.get_mut(name) {
-                // The same value keeps its comment.
+                // An unchanged value keeps its comment.
                 Some(old) if old.as_str() == Some(hash) => {}
                 _ => {
                     table.insert(name, value(hash));

@@ -1,4 +1,4 @@
-//! What several test programs need: the built program as a subject, and cases run on it.
+//! Shared by the test programs: the built program as a subject, and runs of cases on it.
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
@@ -28,7 +28,7 @@ pub(crate) fn reference() -> SubjectCommand {
     }
 }
 
-/// Runs cases on the reference and gives what each failed with, or nothing if it passed.
+/// Runs cases on the reference and returns the failure of each, or none if it passed.
 pub(crate) fn run_on_reference(
     suite: &Suite,
     cases: Vec<&Case>,
@@ -47,7 +47,7 @@ pub(crate) fn run_on_reference(
         .collect()
 }
 
-/// What the program said, and how it ended.
+/// The program's output and exit code.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -66,8 +66,7 @@ pub(crate) fn proofmark(args: &[&str]) -> Said {
     Said::of(Command::new(PROOFMARK).args(args).output().expect("the program starts"))
 }
 
-/// What the tests need beyond Rust is used where it is, and named where it is not; in a CI it must be
-/// there.
+/// Whether an external program is installed. If not, the test names it and is skipped; in CI that is an error.
 pub(crate) fn is_there(program: &str) -> bool {
     let there =
         Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());

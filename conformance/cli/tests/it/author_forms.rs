@@ -1,4 +1,4 @@
-//! Forms of an author's own cases, on a subject of his own in a shell.
+//! All forms of cases in an author's own suite, against a subject written in shell.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Answers every call with `$ANSWER` (an error of the adapter's own if it begins with a code), in which `@ws@` is the session's workspace; asks a fake before that if `$ASK` is the operation.
+/// Answers every call with `$ANSWER` (an adapter error if it begins with a code), in which `@ws@` is the session's
+/// workspace. If the operation is `$ASK`, it first asks a fake.
 const SUBJECT: &str = r#"
     while read -r line; do
         id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\),.*/\1/')
@@ -32,7 +33,7 @@ const SUBJECT: &str = r#"
     done
 "#;
 
-/// Runs one case of a contract of the author's own; gives its verdict.
+/// Runs one case of an author's own contract and returns its verdict.
 fn verdict(steps: Value, answer: &str, ask: &str) -> Value {
     let folder = TempDir::new().unwrap();
     let contract = folder.path().join("fixtures/own");
@@ -95,7 +96,7 @@ fn calls_of_fakes_made_too_early_do_not_count_for_the_next_call() {
 
 const STRAY: &str = "`secrets.get` was called outside of any call";
 
-/// Two calls at once, in two processes: the subject in the shell does one thing at a time.
+/// Two calls at once, in two processes, because the shell subject handles one at a time.
 fn at_once() -> Value {
     json!({ "together": [call("own.one", json!({ "process": "b" })), call("own.two", json!({}))] })
 }
@@ -115,7 +116,7 @@ fn calls_of_fakes_are_not_forgotten_when_a_process_is_killed() {
 }
 
 #[test]
-fn an_earlier_path_goes_back_as_it_came_and_a_file_may_be_held_against_an_answer() {
+fn refs_keep_earlier_paths_and_compare_files_with_answers() {
     let steps = json!([
         { "call": "own.one", "as": "made", "returns": { "file": "<workspace>/x", "word": "seen" } },
         { "call": "own.two", "args": { "file": { "$ref": "made/file" } }, "returns": { "$ref": "made" } },
@@ -127,7 +128,7 @@ fn an_earlier_path_goes_back_as_it_came_and_a_file_may_be_held_against_an_answer
 }
 
 #[test]
-fn what_a_later_call_needs_must_be_in_the_answer() {
+fn a_reference_to_a_missing_member_fails_the_case() {
     let steps = json!([
         { "call": "own.one", "as": "made", "returns": { "$any": "object" } },
         { "call": "own.two", "args": { "handle": { "$ref": "made/handle" } }, "returns": {} },
@@ -140,7 +141,7 @@ fn what_a_later_call_needs_must_be_in_the_answer() {
 }
 
 #[test]
-fn the_workspace_s_own_path_is_not_told_by_an_adapter_that_breaks() {
+fn adapter_errors_do_not_reveal_the_workspace_path() {
     let steps = json!([{ "call": "own.one", "returns": null }]);
     let verdict = verdict(steps, r#"{"code":-32000,"message":"no file @ws@/x"}"#, "none");
     let shown = verdict["failure"]["message"].as_str().unwrap();
@@ -148,7 +149,7 @@ fn the_workspace_s_own_path_is_not_told_by_an_adapter_that_breaks() {
 }
 
 #[test]
-fn an_error_without_a_message_or_with_a_wrong_name_is_no_answer() {
+fn an_error_without_a_message_or_with_a_wrong_name_is_a_bad_answer() {
     for error in
         [r#"{"code":"E"}"#, r#"{"code":"E","message":1}"#, r#"{"code":"E","message":"m","name":1}"#]
     {

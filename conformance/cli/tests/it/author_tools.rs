@@ -1,4 +1,4 @@
-//! What a spec author works with: steps, lint, new, completions, manual pages, and narratives of every form.
+//! Tools for spec authors: steps, lint, new, completions, manual pages, and every form of Gherkin.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ fn plain(args: &[&str]) -> Output {
 fn every_step_is_listed_once_and_under_its_contract() {
     let (out, _) = says(&plain(&["steps"]), 0);
     let general = out.find("For any contract\n").unwrap();
-    // The first contract of those that have steps.
+    // The first contract that has steps.
     let first = proofmark_catalog::vocabulary()
         .steps()
         .iter()
@@ -69,13 +69,13 @@ fn the_guide_s_own_words_find_several_steps() {
 }
 
 #[test]
-fn words_of_no_step_are_told() {
+fn steps_reports_words_that_match_no_step() {
     let (_, err) = says(&plain(&["steps", "xylophone"]), 2);
-    assert!(err.contains("no step is like `xylophone`"), "{err}");
+    assert!(err.contains("no step resembles `xylophone`"), "{err}");
 }
 
 #[test]
-fn lint_tells_everything_at_once_for_people_and_for_editors() {
+fn lint_reports_all_problems_as_text_and_as_json() {
     let folder = TempDir::new().unwrap();
     says(&proofmark(folder.path(), &["new", "fixture", "my.notes", "notes"]), 0);
     says(&proofmark(folder.path(), &["new", "feature", "my.notes", "story"]), 0);
@@ -123,7 +123,7 @@ error: case `notes/say-what-it-shows`: `NOTES-007` is not in the ledger of my.no
 }
 
 #[test]
-fn what_new_writes_lints_clean_at_every_step() {
+fn files_from_new_lint_clean_at_every_step() {
     let folder = TempDir::new().unwrap();
     let suite = folder.path().join("not/there/yet");
     let clean = |counts: &str| {
@@ -139,7 +139,7 @@ fn what_new_writes_lints_clean_at_every_step() {
     let ledger = suite.join("fixtures/my.notes/requirements.toml");
     let text = fs::read_to_string(&ledger).unwrap();
     assert!(!text.contains("excluded"), "{text}");
-    // Ids are permanent: 6 does not come after 7. Comments stay.
+    // Ids are permanent: the next after 7 is 8, even if 6 is free. Comments stay.
     let odd = format!(
         "# kept\n{}",
         text.replace("NOTES-001", "NOTES-007").replace("must\"", "must\" # why")
@@ -165,14 +165,14 @@ fn what_new_writes_lints_clean_at_every_step() {
 const TOO_LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
 #[rstest]
-#[case::there_already(&["fixture", "my.notes", "notes"], "is there already, and stays as it is")]
+#[case::there_already(&["fixture", "my.notes", "notes"], "already exists; choose another name")]
 #[case::climbing(&["fixture", "../x", "notes"], "`../x` is no id of a contract; write lower-case words")]
 #[case::spaces(&["requirement", "my notes"], "`my notes` is no id of a contract")]
-#[case::capitals(&["feature", "my.notes", "Story"], "`Story` is no name for a file of cases")]
-#[case::folder(&["feature", "my.notes", "a/b"], "`a/b` is no name for a file of cases")]
-#[case::long(&["feature", "my.notes", TOO_LONG], "a name of 101 characters is too long for a file; write at most 100")]
-#[case::requirement(&["fixture", "my.notes", "b", "--shows", "NOTES-01"], "`NOTES-01` is no requirement of my.notes (did you mean `NOTES-001`?)")]
-#[case::operation(&["fixture", "my.notes", "b", "--call", "notes.x"], "`notes.x` is no operation of my.notes")]
+#[case::capitals(&["feature", "my.notes", "Story"], "`Story` is not a valid name")]
+#[case::folder(&["feature", "my.notes", "a/b"], "`a/b` is not a valid name")]
+#[case::long(&["feature", "my.notes", TOO_LONG], "the name has 101 characters; use at most 100")]
+#[case::requirement(&["fixture", "my.notes", "b", "--shows", "NOTES-01"], "my.notes has no requirement `NOTES-01` (did you mean `NOTES-001`?)")]
+#[case::operation(&["fixture", "my.notes", "b", "--call", "notes.x"], "my.notes has no operation `notes.x`")]
 fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] shown: &str) {
     let folder = TempDir::new().unwrap();
     says(&proofmark(folder.path(), &["new", "fixture", "my.notes", "notes"]), 0);
@@ -195,9 +195,9 @@ fn new_refuses_and_changes_nothing(#[case] args: &[&str], #[case] shown: &str) {
     assert_eq!(listing(), before);
 }
 
-/// Two promises are written before their cases, with an editor that ends lines as Windows does.
+/// Two promises are written before their cases, in an editor that writes CR LF.
 #[test]
-fn a_promise_is_added_while_others_have_no_case_yet() {
+fn new_works_while_other_requirements_have_no_case() {
     let folder = TempDir::new().unwrap();
     says(&proofmark(folder.path(), &["new", "requirement", "my.notes"]), 0);
     let path = folder.path().join("fixtures/my.notes/requirements.toml");
@@ -208,13 +208,13 @@ fn a_promise_is_added_while_others_have_no_case_yet() {
     let made = fs::read_to_string(&path).unwrap();
     assert!(made.starts_with(&windows) && made.contains("NOTES-002"), "{made:?}");
     assert_eq!(made.matches('\n').count(), made.matches("\r\n").count(), "{made:?}");
-    // Anything else that is wrong with the ledger is still told.
+    // Any other problem in the ledger is still reported.
     fs::write(&path, windows.replace("NOTES-001", "NOTES-1")).unwrap();
     says(&proofmark(folder.path(), &["new", "requirement", "my.notes"]), 2);
 }
 
 #[test]
-fn contracts_whose_last_words_are_the_same_get_prefixes_of_their_own() {
+fn contracts_with_the_same_last_word_get_different_prefixes() {
     let folder = TempDir::new().unwrap();
     for contract in ["sage.my-thing", "other.my-thing", "other-my.thing", "other.my.thing"] {
         says(&proofmark(folder.path(), &["new", "fixture", contract, "notes"]), 0);
@@ -224,9 +224,9 @@ fn contracts_whose_last_words_are_the_same_get_prefixes_of_their_own() {
     assert!(fs::read_to_string(ledger).unwrap().contains("prefix = \"OTHER-MY-THING\""));
 }
 
-/// The new requirement gets an id that a ledger beside it has: that is told in the ledger that was not changed.
+/// The new requirement gets an id that another ledger already has. Lint reports that in the unchanged ledger.
 #[test]
-fn new_refuses_what_would_be_wrong_in_a_file_that_it_does_not_touch() {
+fn new_refuses_changes_that_break_another_file() {
     let folder = TempDir::new().unwrap();
     let ledger =
         |contract: &str| folder.path().join(format!("fixtures/{contract}/requirements.toml"));
@@ -238,7 +238,7 @@ fn new_refuses_what_would_be_wrong_in_a_file_that_it_does_not_touch() {
         let text = fs::read_to_string(ledger(contract)).unwrap();
         fs::write(ledger(contract), text.replace(old, new)).unwrap();
     };
-    // Both have the same prefix, and yet no id stands twice.
+    // Both ledgers have the same prefix, but no id twice.
     change("b.two", "TWO", "ONE");
     change("b.two", "ONE-001", "ONE-003");
     says(&proofmark(folder.path(), &["lint"]), 0);
@@ -250,7 +250,7 @@ fn new_refuses_what_would_be_wrong_in_a_file_that_it_does_not_touch() {
 
 #[cfg(unix)]
 #[test]
-fn a_new_file_is_for_whom_the_umask_lets() {
+fn new_files_respect_the_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     for (umask, mode) in [("077", 0o600), ("002", 0o664)] {
         let folder = TempDir::new().unwrap();
@@ -343,7 +343,7 @@ fn any_legal_gherkin_runs() {
 }
 
 #[test]
-fn completions_are_scripts_of_their_shells() {
+fn completions_are_valid_shell_scripts() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let (out, _) = says(&plain(&["completions", shell]), 0);
         assert!(out.contains("selftest") && out.contains("bless"), "{shell}");
@@ -353,7 +353,7 @@ fn completions_are_scripts_of_their_shells() {
 }
 
 #[test]
-fn manual_pages_are_there_for_every_command() {
+fn every_command_has_a_manual_page() {
     let folder = TempDir::new().unwrap();
     let at = folder.path().to_str().unwrap();
     let (out, _) = says(&plain(&["man", "--out", at]), 0);
@@ -374,7 +374,7 @@ fn manual_pages_are_there_for_every_command() {
     assert!(says(&plain(&["man"]), 0).0.contains(".SH NAME\nproofmark"));
 }
 
-/// What a checker says of a text, where the machine has it.
+/// The output of a checker for a text, if it is installed.
 fn common_checks(command: &[&str], text: &[u8]) -> Option<String> {
     use std::io::Write as _;
     let child = Command::new(command[0])

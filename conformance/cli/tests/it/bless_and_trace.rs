@@ -1,4 +1,4 @@
-//! Goldens from a subject, and from a contract's text to what it touches.
+//! `bless`: goldens from a subject. `trace`: from a contract's text to what a change affects.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ const OF_A: &str = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee
 const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 #[test]
-fn what_waits_is_blessed_and_nothing_else_moves() {
+fn bless_fills_placeholders_and_changes_nothing_else() {
     let folder = Folder::new();
     let (out, _) = says(&folder.run(&["lint"], &[], ""), 1);
     assert_eq!(out.matches("run `proofmark bless --suite DIR`").count(), 3, "{out}");
@@ -112,7 +112,7 @@ fn what_waits_is_blessed_and_nothing_else_moves() {
     let expected = waits("\"reference\",\n      \"steps\"")
         .replace(r#""returns":   {"$bless": true}"#, &format!(r#""returns":   "{OF_A}""#))
         .replace(r#"{ "$bless" : true }"#, &format!("\"{OF_NOTHING}\""));
-    // The failure's own properties are the reference's; all around it is as it was.
+    // The failure's properties come from the reference; everything around it is unchanged.
     let (before, after) = expected.split_once(r#""returns": {"$bless": true}"#).unwrap();
     assert!(text.starts_with(before) && text.ends_with(after), "{text}");
     let made: Value = serde_json::from_str(&text).unwrap();
@@ -125,7 +125,7 @@ fn what_waits_is_blessed_and_nothing_else_moves() {
 }
 
 #[test]
-fn what_was_not_asked_for_goes_on_waiting_and_a_contract_s_truth_stays() {
+fn unselected_placeholders_and_contract_values_stay() {
     let folder = Folder::new();
     says(
         &folder.run(&["bless", "--yes", "--case", "some/bless*", "--case", "some/t*"], &[], ""),
@@ -136,7 +136,7 @@ fn what_was_not_asked_for_goes_on_waiting_and_a_contract_s_truth_stays() {
     let old =
         r#"{ "call": "utils.secrets.get", "args": { "key": "K" }, "fails": { "code": "E" } }"#;
     assert_eq!(text, FIXTURE.replace(old, blessed));
-    // Named letter by letter, even that is overwritten.
+    // With its exact name, even that is overwritten.
     says(&folder.run(&["bless", "--yes", "--case", "some/true"], &[], ""), 0);
     let made: Value = serde_json::from_str(&folder.text()).unwrap();
     let of_b = "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d";
@@ -144,7 +144,7 @@ fn what_was_not_asked_for_goes_on_waiting_and_a_contract_s_truth_stays() {
     assert_eq!(made["cases"][1]["origin"], "reference");
 }
 
-/// Beside what waits, the case says something else than the subject.
+/// Besides its placeholder, the case expects something that the subject does not answer.
 #[rstest]
 #[case::a_contract_s(
     "contract",
@@ -168,7 +168,7 @@ fn only_what_waits_is_filled_in_unless_the_case_is_named(
     let bless = |case: &str| folder.run(&["bless", "--yes", "--case", case], &["reference"], "");
     let (_, err) = says(&bless("some/wait?"), 2);
     let shown = format!(
-        "step 3 of `sage.utils/some/waits` says `{new}`, which comes from the contract's text or an oracle, and the subject would have `\"returns\": \"{OF_NOTHING}\"` there"
+        "step 3 of `sage.utils/some/waits` says `{new}`, which comes from the contract's text or an oracle, but the subject answers `\"returns\": \"{OF_NOTHING}\"`"
     );
     assert!(err.contains(&shown), "{err}");
     assert_eq!(folder.text(), fixture);
@@ -200,11 +200,11 @@ const UNHELPFUL: &str = r#"
 "#;
 
 #[rstest]
-#[case::crash("crash", "a golden is never made of a fault")]
+#[case::crash("crash", "fix it first")]
 #[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
 #[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter failed")]
 #[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
-fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] shown: &str) {
+fn bless_refuses_faults(#[case] answer: &str, #[case] shown: &str) {
     let folder = Folder::new();
     let script = format!("ANSWER='{answer}'\n{UNHELPFUL}");
     let args = ["bless", "--yes", "--case", "some/waits"];
@@ -213,9 +213,9 @@ fn a_golden_is_never_made_of_a_fault(#[case] answer: &str, #[case] shown: &str) 
     assert_eq!(folder.text(), FIXTURE);
 }
 
-/// A subject's process answers with its own number, and every run has a process of its own.
+/// The subject answers with its process id, which differs in every run.
 #[test]
-fn a_subject_that_answers_differently_each_time_is_found_out_at_once() {
+fn bless_detects_a_subject_that_answers_differently_each_time() {
     let folder = Folder::new();
     let beside = TempDir::new().unwrap();
     let log = beside.path().join("starts");
@@ -232,7 +232,7 @@ fn a_subject_that_answers_differently_each_time_is_found_out_at_once() {
     assert_eq!(folder.text(), FIXTURE);
 }
 
-/// How a call ends is one round, what it asks of fakes another.
+/// The outcome of a call takes one round, its calls of fakes another.
 #[test]
 fn every_step_may_take_two_rounds() {
     let folder = Folder::new();
@@ -247,7 +247,7 @@ fn every_step_may_take_two_rounds() {
 #[rstest]
 #[case::in_a_ci(&["bless", "--yes"], "true", "`CI` is set")]
 #[case::nobody_to_ask(&["bless"], "", "say `--yes`")]
-#[case::only_the_contract_s(&["bless", "--yes", "--case", "some/tru?"], "", "no fixture case is left")]
+#[case::only_the_contract_s(&["bless", "--yes", "--case", "some/tru?"], "", "no fixture case to bless")]
 fn nothing_is_written_without_a_person(
     #[case] args: &[&str],
     #[case] ci: &str,
@@ -260,7 +260,7 @@ fn nothing_is_written_without_a_person(
 }
 
 #[test]
-fn a_promise_is_traced_to_its_cases_and_saboteurs() {
+fn trace_links_requirements_to_cases_and_saboteurs() {
     let (out, _) =
         says(&Command::new(PROOFMARK).args(["trace", "CHRONICLE-001"]).output().unwrap(), 0);
     assert!(
@@ -282,7 +282,7 @@ fn a_promise_is_traced_to_its_cases_and_saboteurs() {
 }
 
 #[test]
-fn what_nothing_checks_is_told() {
+fn trace_lists_unchecked_requirements() {
     let folder = Folder::new();
     fs::write(
         &folder.file,
@@ -301,7 +301,7 @@ fn what_nothing_checks_is_told() {
 const TEXT: &str =
     "# Contract\n\n## Rules\n\n- one\n- two\n\n## Telling\n\n- three\n\n## Other\n- four\n";
 
-/// The text under its name, in a folder of its own.
+/// The text under its file name, in a separate folder.
 fn text(folder: &Path, body: &str) -> String {
     let path = folder.join("text.md");
     fs::write(&path, body).unwrap();
@@ -309,7 +309,7 @@ fn text(folder: &Path, body: &str) -> String {
 }
 
 #[test]
-fn a_change_of_the_text_is_traced_to_what_it_touches() {
+fn trace_lists_what_a_change_of_the_text_affects() {
     let folder = Folder::new();
     fs::write(
         &folder.file,
@@ -354,12 +354,12 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
     let (_, err) =
         says(&folder.run(&["trace", "--text", wrong_name.to_str().unwrap()], &[], ""), 2);
     assert!(
-        err.contains("no ledger has a text of the name `other.md`; there are `text.md`"),
+        err.contains("no ledger names the text `other.md`; the ledgers name `text.md`"),
         "{err}"
     );
     let again = TempDir::new().unwrap();
     let (_, err) = says(&trace(TEXT, &["--text", &text(again.path(), &changed)]), 2);
-    assert!(err.contains("two of the texts have the name `text.md`"), "{err}");
+    assert!(err.contains("two texts have the name `text.md`"), "{err}");
     let (_, err) = says(&trace("# Nothing\n", &["--pin"]), 2);
     assert!(
         err.contains(
@@ -371,7 +371,7 @@ fn a_change_of_the_text_is_traced_to_what_it_touches() {
 }
 
 #[test]
-fn what_a_pin_makes_of_a_loose_source_is_told() {
+fn pin_reports_inexact_and_ambiguous_citations() {
     let folder = Folder::new();
     let fixture =
         FIXTURE.replace(r#"{"$bless": true}"#, "1").replace(r#"{ "$bless" : true }"#, "1");
@@ -383,14 +383,14 @@ fn what_a_pin_makes_of_a_loose_source_is_told() {
     assert_eq!(
         shown,
         [
-            "UTILS-001: no heading is called `Rules, all of them`; pinned `Rules`",
-            "UTILS-002: `Telling` may be any of the headings on lines 8, 14; pinned the one on line 8; name the heading above it as well to mean another",
+            "UTILS-001: no heading `Rules, all of them`; pinned `Rules`",
+            "UTILS-002: `Telling` matches the headings on lines 8, 14; pinned the one on line 8; to pin another, name its parent heading too",
         ],
         "{out}"
     );
 }
 
-/// A suite with one case, its text pinned; what is certified there is as `returns` says.
+/// A suite with one case and a pinned text. `returns` decides whether the subject is certified.
 fn certified(returns: &str, code: i32) -> (Folder, TempDir) {
     let folder = Folder::new();
     let case = format!(
@@ -415,7 +415,7 @@ fn certified(returns: &str, code: i32) -> (Folder, TempDir) {
 #[rstest]
 #[case::certified(OF_A, 0, "")]
 #[case::refused(OF_NOTHING, 1, "; it is not certified")]
-fn a_change_of_the_text_is_traced_to_subjects(
+fn trace_lists_subjects_that_a_change_of_the_text_affects(
     #[case] returns: &str,
     #[case] code: i32,
     #[case] shown: &str,
@@ -436,7 +436,7 @@ fn a_change_of_the_text_is_traced_to_subjects(
     let (out, _) = says(&trace(&at("out/certificate.dsse.json")), 1);
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["subjects"][0]["certified"], shown.is_empty());
-    // What was changed after it was made is not believed, nor is anything else.
+    // A certificate that was changed later is rejected, and so is any other file.
     let text = fs::read_to_string(at("out/certificate.json")).unwrap();
     fs::write(at("spaced.json"), text.replacen(':', ": ", 1)).unwrap();
     let signed = fs::read_to_string(at("out/certificate.dsse.json")).unwrap();
@@ -444,8 +444,8 @@ fn a_change_of_the_text_is_traced_to_subjects(
     for (file, shown) in [
         (at("spaced.json"), "it is not in canonical form"),
         (at("cut.json"), "it is not a DSSE envelope"),
-        (at("text.md"), "is no certificate: expected value"),
-        (at("out"), "it is no regular file"),
+        (at("text.md"), "is not a certificate: expected value"),
+        (at("out"), "it is not a regular file"),
     ] {
         let (_, err) = says(&trace(&file), 2);
         assert!(err.contains(shown), "{err}");

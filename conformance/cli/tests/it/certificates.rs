@@ -1,4 +1,4 @@
-//! Certificates as their users meet them: issued, signed, checked, merged, shown, and tampered with.
+//! Certificates from the user's view: issued, signed, checked, merged, shown, and tampered with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn the_same_run_gives_the_same_certificate_and_it_verifies() {
     assert_eq!(statement["_type"], "https://in-toto.io/Statement/v1");
     assert_eq!(statement["predicateType"], "urn:proofmark:certificate:1");
     let certificate = one.at("out/certificate.json");
-    let said = ends(&["verify", path(&certificate)], 0, "sound, whoever made it: certified for");
+    let said = ends(&["verify", path(&certificate)], 0, "sound, signer unknown: certified for");
     assert!(said.out.contains("it is not signed"), "{}", said.out);
     let (signed, key) = (one.at("out/certificate.dsse.json"), one.at("key.pem.pub"));
     ends(&["verify", path(&signed)], 0, "not checked  the signature");
@@ -81,7 +81,7 @@ fn the_same_run_gives_the_same_certificate_and_it_verifies() {
 }
 
 #[test]
-fn a_subject_that_fails_gets_a_refusal_that_nobody_takes_for_a_certificate() {
+fn a_failing_subject_gets_a_refusal() {
     let issued = Issued::new(&SABOTEUR);
     let statement: Value = serde_json::from_slice(&issued.bytes("out/certificate.json")).unwrap();
     assert_eq!(statement["predicateType"], "urn:proofmark:refusal:1");
@@ -90,7 +90,7 @@ fn a_subject_that_fails_gets_a_refusal_that_nobody_takes_for_a_certificate() {
     ends(&["verify", path(&file)], 1, "NOT CERTIFIED");
     let badge = ends(&["badge", path(&file)], 0, "proofmark: not certified");
     assert!(!badge.out.contains("sage.errors"), "{}", badge.out);
-    // Turned into a passing one by hand, it is found out.
+    // A refusal edited into a certificate does not verify.
     let text = String::from_utf8(issued.bytes("out/certificate.json")).unwrap();
     let forged = text
         .replace("urn:proofmark:refusal:1", "urn:proofmark:certificate:1")
@@ -104,9 +104,9 @@ fn a_subject_that_fails_gets_a_refusal_that_nobody_takes_for_a_certificate() {
     assert!(shown.out.contains("FAILED sage.errors/") && shown.out.contains("first difference at"));
 }
 
-/// What `run` says of a failure, `replay` says too: the place and the promises.
+/// `replay` reports a failure as `run` does: the place and the promises.
 #[test]
-fn a_replay_says_where_and_why_as_the_run_did() {
+fn replay_reports_place_and_reason_as_run_does() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("run.jsonl");
     let subject = ["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
@@ -125,9 +125,9 @@ fn a_replay_says_where_and_why_as_the_run_did() {
     assert!(replay.out.lines().all(|line| line.trim_end() == line), "{}", replay.out);
 }
 
-/// Items of a stream, and the process of a call, where it is not the first.
+/// Stream items, and the process of a call if it is not the first one.
 #[test]
-fn a_replay_shows_streams_and_processes() {
+fn replay_shows_streams_and_processes() {
     let folder = tempfile::tempdir().unwrap();
     let record = folder.path().join("run.jsonl");
     ends(
@@ -154,7 +154,7 @@ fn a_replay_shows_streams_and_processes() {
     );
 }
 
-/// The file with one byte changed, at so many places.
+/// The file with one byte changed, at each of several places.
 fn flipped(bytes: &[u8], places: usize) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..places).map(move |number| {
         let place = number * (bytes.len() - 1) / (places - 1);
@@ -199,11 +199,11 @@ fn a_file_is_certified_by_its_digest() {
     assert_eq!(statement["subject"][0]["name"], "app.bin");
     ends(&["verify", path(&file)], 0, "not checked  the artifact `app.bin`");
     ends(&["verify", path(&file), "--artifact", path(&app)], 0, "ok         artifact app.bin");
-    ends(&["verify", path(&file), "--artifact", path(&other)], 1, "is not about");
+    ends(&["verify", path(&file), "--artifact", path(&other)], 1, "does not cover");
     let same = folder.path().join(".").join("app.bin");
     let twice = ["verify", path(&file), "--artifact", path(&app), "--artifact", path(&same)];
     ends(&twice, 2, "is given twice");
-    // Nobody has the file at hand: its name and digest are still those that were written.
+    // Without the file, verify still checks the name and digest that were written.
     let text = fs::read_to_string(&file).unwrap();
     let digest = statement["subject"][0]["digest"]["sha256"].as_str().unwrap();
     for (from, to) in [("app.bin", "apq.bin"), (digest, &"0".repeat(64))] {
@@ -215,7 +215,7 @@ fn a_file_is_certified_by_its_digest() {
 }
 
 #[test]
-fn nothing_that_is_not_ours_is_overwritten() {
+fn files_of_others_are_never_overwritten() {
     let folder = TempDir::new().unwrap();
     let out = folder.path().join("out");
     fs::create_dir(&out).unwrap();
@@ -226,33 +226,33 @@ fn nothing_that_is_not_ours_is_overwritten() {
     fs::write(out.join("certificate.json"), "mine").unwrap();
     let said = certify(&[]);
     assert_eq!(said.code, Some(2), "{}", said.err);
-    assert!(said.err.contains("it is there already"), "{}", said.err);
+    assert!(said.err.contains("it exists, and no earlier run made it"), "{}", said.err);
     assert!(said.err.contains("or say --force"), "{}", said.err);
     assert_eq!(fs::read(out.join("certificate.json")).unwrap(), b"mine");
     assert!(!out.join("transcript.jsonl").exists());
     assert_eq!(certify(&["--force"]).code, Some(0));
-    // A former certificate may be replaced.
+    // An earlier certificate may be replaced.
     assert_eq!(certify(&[]).code, Some(0));
     fs::remove_file(out.join("transcript.jsonl")).unwrap();
     std::os::unix::fs::symlink("/dev/null", out.join("transcript.jsonl")).unwrap();
     let said = certify(&["--force"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("no regular file"), "{}", said.err);
+    assert!(said.err.contains("not a regular file"), "{}", said.err);
     let key = folder.path().join("key");
     ends(&["keygen", "--out", path(&key)], 0, "");
     let before = fs::read(&key).unwrap();
-    ends(&["keygen", "--out", path(&key)], 2, "a key is never overwritten");
+    ends(&["keygen", "--out", path(&key)], 2, "keygen never overwrites a key");
     assert_eq!(fs::read(&key).unwrap(), before);
     let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&key).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// Three parts, merged, are the run that was not divided.
+/// Three merged parts give the same bytes as the whole run.
 #[test]
-fn merged_parts_are_the_whole() {
+fn merged_parts_equal_the_whole_run() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // Those that take long are left out.
+    // Slow contracts are left out.
     let contracts = ["sage.chronicle", "sage.errors", "sage.utils", "sage.llm"];
     let these = contracts.map(|id| ["--contract", id]).concat();
     fs::create_dir(at("parts")).unwrap();
@@ -294,25 +294,25 @@ fn merged_parts_are_the_whole() {
     let args = ["run", "--contract", "sage.utils", "--record", path(&stranger), "--law-cases", "4"];
     ends(&[&args[..], &["reference"]].concat(), 0, " passed");
     ends(&["merge", path(&one), path(&stranger)], 2, "different inputs of laws");
-    ends(&["merge", path(&at("empty"))], 2, "holds no transcript");
-    // A part by itself certifies nothing.
+    ends(&["merge", path(&at("empty"))], 2, "contains no transcript");
+    // A part alone certifies nothing.
     let out = at("alone");
     ends(&["merge", path(&one), "--out", path(&out)], 2, "a part is missing");
     assert!(!out.exists());
-    // Shown: what failed, or what is asked for; sent to another subject: where it departs.
+    // Shows failures or the selected cases; with another subject, the first departure.
     ends(&["replay", path(&two)], 0, "0 did not pass");
     let asked = ["replay", path(&one), "--case", "sage.chronicle/tail/the-last-one"];
     let shown = ends(&asked, 0, "PASSED sage.chronicle/tail/the-last-one");
     assert!(shown.out.contains("call   chronicle.tailChronicle") && shown.out.contains("answer {"));
     let other = ["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"];
     let departs = ends(&[&asked[..], &other].concat(), 1, "DEPARTS sage.chronicle/tail/");
-    assert!(departs.out.contains("it passed, and fails now"), "{}", departs.out);
+    assert!(departs.out.contains("passed before, fails now"), "{}", departs.out);
     assert!(departs.out.contains("first difference at $"), "{}", departs.out);
     ends(&[&asked[..], &["--", PROOFMARK, "subject"]].concat(), 0, "0 departed");
-    ends(&["replay", path(&two), "--case", "sage.utils/**"], 2, "none of these cases");
+    ends(&["replay", path(&two), "--case", "sage.utils/**"], 2, "has none of these cases");
 }
 
-/// A suite whose only difference is one word.
+/// A suite that differs in one word.
 fn other_suite(folder: &Path) -> PathBuf {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let copied = folder.join("suite");
@@ -328,7 +328,7 @@ fn other_suite(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn bad_files_determine_nothing() {
+fn bad_files_give_no_verdict() {
     let issued = Issued::new(&["reference"]);
     let (certificate, transcript) =
         (issued.at("out/certificate.json"), issued.at("out/transcript.jsonl"));
@@ -344,30 +344,30 @@ fn bad_files_determine_nothing() {
     fs::write(&torn, &whole[..whole.len() / 2]).unwrap();
     ends(&["replay", path(&torn)], 2, "truncated");
     ends(&["merge", path(&torn)], 2, "truncated");
-    ends(&["verify", path(&torn)], 2, "is no certificate");
-    ends(&["badge", path(&torn)], 2, "is no certificate");
+    ends(&["verify", path(&torn)], 2, "is not a certificate");
+    ends(&["badge", path(&torn)], 2, "is not a certificate");
     fs::write(&torn, "").unwrap();
     ends(&["replay", path(&torn)], 2, "it is empty");
-    ends(&["verify", path(&torn)], 2, "is no certificate");
+    ends(&["verify", path(&torn)], 2, "is not a certificate");
     let nowhere = issued.at("nowhere");
     for command in ["verify", "replay", "merge", "badge"] {
         ends(&[command, path(&nowhere)], 2, "cannot be read");
     }
     let folder = issued.at("out");
     for command in ["verify", "replay", "badge"] {
-        ends(&[command, path(&folder)], 2, "it is no regular file");
+        ends(&[command, path(&folder)], 2, "it is not a regular file");
     }
     let pipe = issued.at("pipe");
     let made = Plain::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    ends(&["verify", path(&pipe)], 2, "it is no regular file");
+    ends(&["verify", path(&pipe)], 2, "it is not a regular file");
     let out = issued.at("no");
     let sign = ["certify", "--out", path(&out), "--sign", path(&certificate)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "not a PEM file");
     let public = issued.at("key.pem.pub");
     let sign = ["certify", "--out", path(&out), "--sign", path(&public)];
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "it is a public key");
-    // A key that lost its line breaks on its way through a CI: nothing of it may be told.
+    // A key that lost its line breaks in CI: the message must not reveal any of it.
     let (joined, pem) = (issued.at("joined.pem"), issued.bytes("key.pem"));
     let pem = String::from_utf8(pem).unwrap();
     let secret = pem.lines().nth(1).unwrap();
@@ -383,27 +383,27 @@ fn bad_files_determine_nothing() {
     ends(&[&sign[..], &FEW, &["reference"]].concat(), 2, "several things in it");
     assert!(!out.exists());
     let in_a_file = ["certify", "--out", path(&public)];
-    ends(&[&in_a_file[..], &FEW, &["reference"]].concat(), 2, "it is no folder");
+    ends(&[&in_a_file[..], &FEW, &["reference"]].concat(), 2, "it is not a folder");
     let record = ["run", "--record", path(&public)];
-    ends(&[&record[..], &FEW, &["reference"]].concat(), 2, "it is there already");
+    ends(&[&record[..], &FEW, &["reference"]].concat(), 2, "it exists, and no earlier run made it");
     ends(&["certify", "--sign", path(&public), "reference"], 2, "--out");
 }
 
 #[test]
-fn a_badge_is_a_picture_of_its_own() {
+fn a_badge_is_a_self_contained_svg() {
     let issued = Issued::new(&["reference"]);
     let (file, svg) = (issued.at("out/certificate.dsse.json"), issued.at("badge.svg"));
     ends(&["badge", path(&file), "--out", path(&svg)], 0, "");
     let picture = fs::read_to_string(&svg).unwrap();
     assert!(picture.contains("<title id=\"t\">proofmark: sage.errors certified</title>"));
     assert!(picture.contains("role=\"img\"") && !picture.contains("href"));
-    // Again over itself, but not over something else.
+    // It may replace itself, but no other file.
     ends(&["badge", path(&file), "--out", path(&svg)], 0, "");
     let key = issued.at("key.pem");
-    ends(&["badge", path(&file), "--out", path(&key)], 2, "it is there already");
+    ends(&["badge", path(&file), "--out", path(&key)], 2, "it exists, and no earlier run made it");
 }
 
-/// Others can check our signatures, and we can sign with their keys.
+/// OpenSSL checks our signatures, and we sign with OpenSSL keys.
 #[test]
 fn openssl_agrees() {
     if Plain::new("openssl").arg("version").output().is_err() {
@@ -449,7 +449,7 @@ fn openssl_agrees() {
         "-sigfile",
         path(&sig),
     ]);
-    // The key's id is of its DER form; and openssl reads the keys that we make.
+    // The key id is a hash of the DER form; and openssl reads the keys that we make.
     let der = at("der");
     openssl(&["pkey", "-pubin", "-in", path(&public), "-outform", "DER", "-out", path(&der)]);
     let digest = String::from_utf8(openssl(&["dgst", "-sha256", "-r", path(&der)])).unwrap();

@@ -1,4 +1,4 @@
-//! The program as its users start it: output, exit codes, and what it says about bad input.
+//! The program from the user's view: output, exit codes, and messages about bad input.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn the_reference_is_certified() {
     assert!(said.err.contains(" cases, 0 failed"), "progress is shown: {}", said.err);
 }
 
-/// As `nohup` and shells in the background start programs.
+/// `nohup` and background shells start programs with signals ignored.
 #[test]
 fn signals_that_are_ignored_here_are_not_ignored_by_the_subject() {
     let script = format!(
@@ -37,7 +37,7 @@ fn signals_that_are_ignored_here_are_not_ignored_by_the_subject() {
     );
     let said = Command::new("sh").args(["-c", &script]).output().unwrap();
     let shown = String::from_utf8_lossy(&said.stdout).into_owned();
-    // It is no adapter, so what it prints is told as garbage.
+    // It is not an adapter, so its output is reported as garbage.
     let mask = shown.split("SigIgn:\\t").nth(1).unwrap_or_else(|| panic!("{shown}"));
     let ignored = u64::from_str_radix(&mask[..16], 16).unwrap();
     assert_eq!(ignored & 0b101, 0, "{shown}");
@@ -54,9 +54,9 @@ fn one_contract_can_be_certified_alone() {
     );
 }
 
-/// The saboteur's only lie is found, named, and nothing else is blamed.
+/// The one saboteur's lie is reported, and nothing else.
 #[test]
-fn a_broken_promise_is_reported_as_one() {
+fn only_the_broken_promise_is_reported() {
     let said = proofmark(&[
         "certify",
         "--format",
@@ -106,10 +106,10 @@ fn a_failure_says_all_that_is_needed() {
     ]);
     assert_eq!(said.code, Some(1));
     let shown = said.out.replace(PROOFMARK, "proofmark");
-    // The last line has the time that it took.
+    // The last line contains the duration.
     let shown: Vec<&str> = shown.lines().filter(|line| !line.contains(" passed, ")).collect();
     insta::assert_snapshot!(shown.join("\n"));
-    // The command that it gives runs this case alone, and fails in the same way.
+    // The printed command runs this case alone and fails the same way.
     let line = said
         .out
         .lines()
@@ -124,12 +124,12 @@ fn a_failure_says_all_that_is_needed() {
     );
 }
 
-/// Workers, window and order change nothing but the time.
+/// Workers, window and order affect only the duration.
 #[test]
-fn the_verdicts_are_the_same_however_they_are_reached() {
+fn verdicts_do_not_depend_on_workers_window_or_order() {
     let report = |how: &[&str]| {
         let args = [
-            // One after another takes its time; the contract with many processes is enough.
+            // One at a time is slow, so this runs only the contract with many processes.
             &["run", "--law-cases", "10", "--format", "json", "--contract", "sage.chronicle"],
             how,
             &["--", PROOFMARK, "subject", "--adversary", "tail-from-the-head"],
@@ -165,7 +165,7 @@ fn lists_are_names_and_nothing_else() {
 #[case("UTILS-017", &["UTILS-017  The SHA-256 of \"hello\"", "source    sage.md: @sage/utils", "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"])]
 #[case("sage.utils/sha256/the-example", &["why ", "shows     UTILS-017", "origin    contract", "call utils.sha256 {\"text\":\"hello\"}"])]
 #[case("sage.errors", &["Error", "operation errors.raise", "ERRORS-001"])]
-fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
+fn show_prints_everything_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
     let said = proofmark(&["show", id]);
     assert_eq!(said.code, Some(0));
     for part in parts {
@@ -174,9 +174,9 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 }
 
 #[rstest]
-#[case(&["certify"], "say which subject")]
-#[case(&["run"], "say which subject")]
-#[case(&["doctor"], "say which subject")]
+#[case(&["certify"], "no subject given")]
+#[case(&["run"], "no subject given")]
+#[case(&["doctor"], "no subject given")]
 #[case(&["certify", "reference", "--", "node"], "give one of `reference`, `--manifest FILE` and a command")]
 #[case(&["run", "--case", "no/such/*", "reference"], "no case matches `no/such/*`")]
 #[case(&["run", "--case", "sage.utils/sha256/the-exmaple", "reference"], "did you mean `sage.utils/sha256/the-example`?")]
@@ -185,15 +185,15 @@ fn show_tells_all_about_an_id(#[case] id: &str, #[case] parts: &[&str]) {
 #[case(&["run", "--requirement", "UTILS-999", "reference"], "unknown requirement `UTILS-999`")]
 #[case(&["run", "--contract", "sage.errors", "--requirement", "UTILS-001", "reference"], "no case matches all filters")]
 #[case(&["run", "--jobs", "0"], "0 is not in 1..=256")]
-#[case(&["show", "UTILS-01"], "nothing has the id `UTILS-01` (did you mean `UTILS-001`?)")]
+#[case(&["show", "UTILS-01"], "unknown id `UTILS-01` (did you mean `UTILS-001`?)")]
 #[case(&["run", "--suite", "/no/such/folder", "reference"], "`/no/such/folder` cannot be read")]
 #[case(&["frobnicate"], "unrecognized subcommand")]
-fn bad_input_is_told_and_determines_nothing(#[case] args: &[&str], #[case] shown: &str) {
+fn bad_input_is_reported_without_a_verdict(#[case] args: &[&str], #[case] shown: &str) {
     undetermined(args, shown);
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_pipe_is_no_error_for_listings() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let status = std::process::Command::new(PROOFMARK)
@@ -204,7 +204,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
     assert_eq!(status.code(), Some(0));
 }
 
-/// What was found out does not depend on who reads it.
+/// The verdict does not depend on the reader.
 #[test]
 fn a_closed_pipe_does_not_turn_a_failure_into_a_success() {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -237,7 +237,7 @@ fn hashing_case() -> Value {
 }
 
 #[test]
-fn an_authors_suite_takes_the_place_of_the_built_in_one() {
+fn an_authors_suite_replaces_the_built_in_one() {
     let folder = suite_with(hashing_case());
     let at = folder.path().to_str().unwrap();
     assert_eq!(proofmark(&["list", "cases", "--suite", at]).out, "my.notes/notes/hash\n");
@@ -246,14 +246,14 @@ fn an_authors_suite_takes_the_place_of_the_built_in_one() {
         (lint.code, lint.out.as_str()),
         (Some(0), "1 contract, 1 requirement, 1 case: no problem\n")
     );
-    // The reference does not claim it: not exercised, so nothing is shown.
+    // The reference does not claim the contract, so the case is not exercised.
     let run = proofmark(&["run", "--suite", at, "reference"]);
     assert_eq!(run.code, Some(1));
     assert!(run.out.contains("0 passed, 0 failed, 1 not exercised"), "{}", run.out);
 }
 
 #[test]
-fn a_broken_suite_is_told_by_file_and_line() {
+fn a_broken_suite_is_reported_with_file_and_line() {
     let mut case = hashing_case();
     case["shows"] = json!(["NOTES-002"]);
     case["steps"][0]["retuns"] = json!(null);

@@ -55,7 +55,7 @@ fn the_reference_has_a_sound_adapter() {
     assert!(examined.findings.iter().all(|finding| finding["state"] == "sound"));
 }
 
-/// Every fault has checks of its own; the others stay sound.
+/// Each fault fails its own checks; the other checks stay sound.
 #[rstest]
 #[case("exits-at-once", &["hello"])]
 #[case("prints-garbage", &["hello"])]
@@ -77,12 +77,12 @@ fn a_fault_is_found(#[case] adversary: &str, #[case] checks: &[&str]) {
     assert!(checks.len() < 2 || sound > 5, "{:#?}", examined.findings);
 }
 
-/// What crashes on a call is one fault, which spoils every check that calls and no other.
+/// A crash on a call is one fault. It spoils every check that makes a call, and no other.
 #[test]
 fn a_crash_on_a_call_spares_what_calls_nothing() {
     let command = [PROOFMARK, "subject", "--adversary", "exits-on-call"];
     let examined = examine(&command);
-    // It also takes any protocol for its own, and names no server.
+    // It also accepts any protocol version and names no server.
     assert_eq!(examined.unsound(), ["unknown members", "wire mcp", "wire http", "other version"]);
     let spoilt = examined.checks("spoilt");
     assert!(spoilt.contains(&"framing") && spoilt.contains(&"large messages"), "{spoilt:?}");
@@ -95,7 +95,7 @@ fn a_crash_on_a_call_spares_what_calls_nothing() {
     assert_eq!(human.matches("before it answered `call`").count(), 1, "{human}");
 }
 
-/// An adapter that is sound but for what `MODE` names.
+/// A sound adapter, except for the fault that `MODE` names.
 const ADAPTER: &str = r#"
 import json, os, subprocess, sys, time
 mode = sys.argv[1]
@@ -168,7 +168,7 @@ fn adapter(mode: &str) -> [&str; 4] {
     ["python3", "-c", ADAPTER, mode]
 }
 
-/// Everything that must change, each with what is told of it and the cure.
+/// Every finding that needs a change, with its message and its fix.
 #[rstest]
 #[case("sound", "", "", "")]
 #[case("daemon", "shutdown", "left 1 process", "a session of its own")]
@@ -205,7 +205,7 @@ fn a_fault_has_its_own_cure(
     }
     let limits = match mode {
         "slow" | "queues" => ["--timeout", "1000"],
-        // Under load an answer may take its time.
+        // Under load an answer can be slow.
         _ => ["--timeout", "4000"],
     };
     let examined = examine_within(&limits, &adapter(mode));
@@ -219,9 +219,9 @@ fn a_fault_has_its_own_cure(
     }
 }
 
-/// Where no string comes back, nothing is claimed of strings.
+/// If the adapter echoes no string, the doctor claims nothing about strings.
 #[test]
-fn what_cannot_be_seen_is_not_claimed() {
+fn checks_without_evidence_are_not_reported_as_sound() {
     if !is_there("python3") {
         return;
     }
@@ -231,12 +231,12 @@ fn what_cannot_be_seen_is_not_claimed() {
     assert!(finding["message"].as_str().unwrap().starts_with("cannot check"), "{finding}");
 }
 
-/// Whoever waits sees what was found, and whoever ends it has it.
+/// Findings appear while the checks run, and remain after an interrupt.
 #[test]
-fn findings_are_told_as_they_are_made() {
+fn findings_are_printed_as_they_are_made() {
     use std::io::{BufRead as _, BufReader};
     let mut command = std::process::Command::new(PROOFMARK);
-    // It greets, and then it is silent.
+    // It answers `hello` and then nothing.
     let hello = r#"{"jsonrpc":"2.0","id":0,"result":{"protocol":1,"name":"n","version":"1","language":"sh","contracts":[]}}"#;
     let script = format!("read -r hello; echo '{hello}'; exec cat > /dev/null");
     command.args(["doctor", "--timeout", "3600000", "--", "sh", "-c", &script]);
@@ -249,12 +249,12 @@ fn findings_are_told_as_they_are_made() {
     let ended = doctor.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(2));
     let shown = String::from_utf8(ended.stderr).unwrap();
-    assert!(shown.contains("what had been found out is above"), "{shown}");
+    assert!(shown.contains("the results so far are above"), "{shown}");
 }
 
-/// An answer that waits in a buffer until the end is not silence, and has another remedy.
+/// An answer held in a buffer until exit is not silence, and has another fix.
 #[test]
-fn an_answer_that_was_not_flushed_is_told_as_that() {
+fn an_unflushed_answer_is_reported_as_such() {
     let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"protocol":1,"name":"late","version":"1","language":"sh","contracts":[]}}"#;
     let examined = examine(&["sh", "-c", &format!("cat > /dev/null; echo '{answer}'")]);
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
@@ -262,7 +262,7 @@ fn an_answer_that_was_not_flushed_is_told_as_that() {
 }
 
 #[test]
-fn what_cannot_be_started_is_not_examined() {
+fn a_command_that_does_not_start_is_not_examined() {
     let output =
         Command::new(PROOFMARK).args(["doctor", "--", "./no-such-adapter"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -270,14 +270,14 @@ fn what_cannot_be_started_is_not_examined() {
     assert!(shown.contains("`./no-such-adapter` cannot be started"), "{shown}");
 }
 
-/// Each has a cure of its own.
+/// Each cause has its own fix.
 #[rstest]
 #[case::no_file("./gone", None, "there is no such file; give the path")]
 #[case::no_program("no-such-program", None, "no folder of PATH has a program `no-such-program`")]
 #[case::not_executable("./adapter", Some(("#!/bin/sh\n", 0o644)), "`chmod +x ./adapter`")]
 #[case::no_interpreter("./adapter", Some(("#!/no/such/python\n", 0o755)), "the interpreter in its first line")]
 #[case::no_first_line("./adapter", Some(("print(1)\n", 0o755)), "begin it with a line such as `#!/bin/sh`")]
-fn what_keeps_it_from_starting_is_told(
+fn start_failures_name_the_cause(
     #[case] program: &str,
     #[case] file: Option<(&str, u32)>,
     #[case] shown: &str,
@@ -297,16 +297,16 @@ fn what_keeps_it_from_starting_is_told(
     assert!(said.contains("cannot be started: ") && said.contains(shown), "{said}");
 }
 
-/// The lines for people.
+/// The human-readable output.
 fn shown(command: &[&str]) -> String {
     let limits = ["--timeout", "2000", "--start-timeout", "3000", "--"];
     let output = Command::new(PROOFMARK).arg("doctor").args(limits).args(command).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Who ends before `hello` has thrown nothing at a request.
+/// An adapter that exits before `hello` did not fail on a request.
 #[test]
-fn an_adapter_that_never_got_so_far_is_told_by_its_stderr() {
+fn stderr_explains_an_adapter_that_exits_before_hello() {
     let script = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo \"line $n\" >&2; done; exit 3";
     let examined = examine(&["sh", "-c", script]);
     assert_eq!((examined.unsound(), examined.code), (vec!["hello"], Some(1)));
@@ -350,7 +350,7 @@ fn a_flood_of_long_lines_ends_the_check() {
     assert_eq!(report["findings"][0]["message"], "it sends too many requests: more than 32 MiB");
 }
 
-/// An adapter that answers everything with one result: an introduction.
+/// An adapter that answers every request with its `hello` result.
 fn answers_everything(name: &str, contracts: &str) -> String {
     let result = format!(
         r#"{{"protocol":1,"name":"{name}","version":"1","language":"sed","contracts":[{contracts}]}}"#
@@ -358,7 +358,7 @@ fn answers_everything(name: &str, contracts: &str) -> String {
     format!(r#"s/.*"id":\([0-9]*\).*/{{"jsonrpc":"2.0","id":\1,"result":{result}}}/p"#)
 }
 
-/// An answer without asking the fake is wrong only from those who claim to ask it.
+/// Answering without asking the fake is wrong only if the adapter claims the contract.
 #[rstest]
 #[case::claimed(r#""sage.utils""#, "unsound", "without calling the fake `secrets`")]
 #[case::not_claimed("", "not-yet", "is not claimed")]
@@ -371,7 +371,7 @@ fn a_fake_that_is_never_asked(#[case] contracts: &str, #[case] state: &str, #[ca
 }
 
 #[test]
-fn what_is_not_implemented_yet_is_told_as_that() {
+fn missing_operations_are_reported_as_not_yet() {
     let examined = examine(&[PROOFMARK, "subject", "--adversary", "implements-nothing"]);
     let waiting = |finding: &&Value| finding["check"] == "waiting calls";
     let finding = examined.findings.iter().find(waiting).unwrap();
@@ -379,9 +379,9 @@ fn what_is_not_implemented_yet_is_told_as_that() {
     assert!(finding["message"].as_str().unwrap().ends_with("is not implemented yet"), "{finding}");
 }
 
-/// An adapter's name and its stderr are shown, and not obeyed.
+/// Escape sequences in an adapter's name or stderr are shown, not executed.
 #[test]
-fn an_adapters_words_stay_words() {
+fn adapter_output_is_escaped() {
     let name = answers_everything(r"\\u001b[2J\\u202e\\nCHANGE", "");
     let human = shown(&["sed", "-un", &name]);
     assert!(human.contains(r"\u001b[2J\u202e\nCHANGE 1 (sed) claims nothing yet"), "{human}");
@@ -389,9 +389,9 @@ fn an_adapters_words_stay_words() {
     assert!(human.contains(r"stderr: \u001b[2J"), "{human}");
 }
 
-/// One document, however many commands a manifest has.
+/// One JSON document, however many commands a manifest has.
 #[test]
-fn several_commands_are_one_document() {
+fn several_commands_give_one_document() {
     let folder = tempfile::TempDir::new().unwrap();
     let manifest = format!(
         "[subject]\ncommand = [\"{PROOFMARK}\", \"subject\"]\n[contract.\"sage.utils\"]\ncommand = [\"true\"]\n"

@@ -10,10 +10,10 @@ use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The only lie of this saboteur, and the cases that notice it.
+/// The only saboteur here; several cases notice it.
 const SABOTEUR: &str = "tail-from-the-head";
 
-/// What a run's report in JSON says.
+/// A run's JSON report.
 trait Reported {
     fn report(&self) -> Value;
     fn names(&self, verdict: &str) -> BTreeSet<String>;
@@ -32,7 +32,7 @@ impl Reported for Said {
     }
 }
 
-/// Runs it in a folder, with a cache of its own and outside of any CI.
+/// Runs the program in a folder, with its own cache and without CI variables.
 fn proofmark(folder: &Path, args: &[&str]) -> Said {
     let output = Command::new(PROOFMARK)
         .args(args)
@@ -48,7 +48,7 @@ fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// `run --format json` on the chronicle's tail, where the saboteur lies.
+/// `run --format json` on the chronicle's tail, which the saboteur breaks.
 fn run_tail(folder: &Path, more: &[&str]) -> Said {
     let mut args = vec!["run", "--format", "json", "--case", "sage.chronicle/tail/*"];
     args.extend(more);
@@ -65,7 +65,7 @@ fn failing(folder: &Path) -> Vec<String> {
 #[rstest]
 #[case("hash")]
 #[case("slice")]
-fn parts_are_disjoint_and_the_whole_together(#[case] kind: &str) {
+fn parts_are_disjoint_and_complete(#[case] kind: &str) {
     let folder = folder();
     let all = proofmark(
         folder.path(),
@@ -110,7 +110,7 @@ fn no_such_part(#[case] part: &str, #[case] shown: &str) {
 }
 
 #[test]
-fn a_part_without_cases_is_no_success() {
+fn an_empty_part_is_an_error() {
     let args = ["run", "--requirement", "UTILS-001", "--partition", "slice:99/99", "reference"];
     let said = proofmark(folder().path(), &args);
     assert_eq!(said.code, Some(2));
@@ -118,7 +118,7 @@ fn a_part_without_cases_is_no_success() {
 }
 
 #[test]
-fn what_is_known_to_fail_is_no_surprise() {
+fn known_failures_do_not_fail_the_run() {
     let folder = folder();
     let known: String = failing(folder.path())
         .iter()
@@ -140,7 +140,7 @@ fn what_is_known_to_fail_is_no_surprise() {
     assert_eq!(said.report()["knownProblems"][0]["line"], 3);
 }
 
-/// Known failures are no mark: what is broken is not certified, known or not.
+/// Known failures do not certify: a broken contract stays uncertified.
 #[test]
 fn a_known_failure_certifies_nothing() {
     let folder = folder();
@@ -164,7 +164,7 @@ fn a_known_failure_certifies_nothing() {
     assert!(said.out.contains("not certified: sage.chronicle"), "{}", said.out);
 }
 
-/// One line too few, one too many, one that names nothing: each fails the run, and is told.
+/// A missing line, a superfluous line, a line that names no case: each fails the run and is reported.
 #[rstest]
 #[case::one_is_missing(1, "", None)]
 #[case::one_passes(0, "sage.utils/sha256/empty-text why not\n", Some("unexpected-pass"))]
@@ -219,7 +219,7 @@ fn a_list_that_cannot_be_read(#[case] text: &str, #[case] shown: &str) {
 }
 
 #[test]
-fn the_first_failure_ends_a_run_that_shall_fail_fast() {
+fn fail_fast_stops_at_the_first_failure() {
     let folder = folder();
     let all = run_tail(folder.path(), &[]).report()["cases"].as_array().unwrap().len();
     let said = run_tail(folder.path(), &["--fail-fast", "--jobs", "1", "--window", "1"]);
@@ -229,7 +229,7 @@ fn the_first_failure_ends_a_run_that_shall_fail_fast() {
 }
 
 #[test]
-fn what_failed_last_runs_again() {
+fn last_failed_reruns_failed_cases() {
     let folder = folder();
     let never = run_tail(folder.path(), &["--last-failed"]);
     assert_eq!(never.code, Some(2));
@@ -257,7 +257,7 @@ fn with_manifest(text: &str) -> TempDir {
 }
 
 #[test]
-fn a_manifest_says_it_all() {
+fn a_manifest_replaces_arguments() {
     let folder = with_manifest(MANIFEST);
     let said = proofmark(folder.path(), &["certify", "--contract", "sage.errors"]);
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
@@ -265,7 +265,7 @@ fn a_manifest_says_it_all() {
 }
 
 #[test]
-fn contracts_may_have_adapters_of_their_own() {
+fn contracts_may_have_separate_adapters() {
     let folder = with_manifest(&format!(
         "{MANIFEST}\n[contract.\"sage.chronicle\"]\ncommand = [\"PROOFMARK\", \"subject\", \"--adversary\", \"{SABOTEUR}\"]\n"
     ));
@@ -283,7 +283,7 @@ fn contracts_may_have_adapters_of_their_own() {
     assert_eq!(certified, [false, true, true], "{}", said.err);
 }
 
-/// What a run leaves out is as it was.
+/// Cases outside a run keep their state.
 #[test]
 fn a_failure_is_remembered_until_its_case_runs_again() {
     let folder = folder();
@@ -302,20 +302,20 @@ fn a_failure_is_remembered_until_its_case_runs_again() {
     assert_eq!(run_tail(folder.path(), &["--last-failed"]).names("failed"), failing);
 }
 
-/// An adapter that stops claiming what the manifest promises does not pass the gate.
+/// The gate fails if an adapter stops claiming what the manifest promises.
 #[test]
-fn a_claim_of_the_manifest_is_held() {
+fn claims_in_the_manifest_are_enforced() {
     let words = "\"subject\", \"--adversary\", \"implements-nothing\", \"--claim=sage.utils\"]";
     let folder = with_manifest(&MANIFEST.replace("\"subject\"]", words));
     let said = proofmark(folder.path(), &["run", "--case", "sage.utils/sha256/*"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
-    let shown = "does not hold: the manifest says that the subject claims `sage.errors`";
+    let shown = "does not hold: according to the manifest the subject claims `sage.errors`";
     assert!(said.out.contains(shown), "{}", said.out);
 }
 
-/// Every case passes, and still the run does not hold.
+/// Every case passes, but the run does not hold.
 #[test]
-fn a_hook_of_the_manifest_is_held() {
+fn hooks_in_the_manifest_are_enforced() {
     let folder = with_manifest(&without_lock());
     let said = proofmark(folder.path(), &["run", "--case", "sage.errors/common/*"]);
     assert_eq!(said.code, Some(1), "{}{}", said.out, said.err);
@@ -326,13 +326,13 @@ fn a_hook_of_the_manifest_is_held() {
     );
 }
 
-/// The manifest of a subject that does not offer the hook which the manifest speaks of.
+/// A manifest that promises a hook which the subject does not offer.
 fn without_lock() -> String {
     let command = r#"["sh", "-c", "PROOFMARK subject | sed -u 's/chronicle.lock/llm.cache/'"]"#;
     MANIFEST.replace(r#"["PROOFMARK", "subject"]"#, command)
 }
 
-/// What would end in a run that does not hold is told before it.
+/// The doctor reports a broken promise before a run would.
 #[rstest]
 #[case::hook(&without_lock(), "offers the hook `chronicle.lock`, but `hello` does not")]
 #[case::claim(
@@ -347,9 +347,9 @@ fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] shown: &str
 }
 
 #[rstest]
-#[case::no_toml("[subject", "is not as it should be")]
+#[case::no_toml("[subject", "is invalid")]
 #[case::unknown_key("[subject]\ncomand = [\"x\"]\n", "unknown field `comand`")]
-#[case::nothing_to_start("[subject]\n", "nothing is started")]
+#[case::nothing_to_start("[subject]\n", "there is no command")]
 #[case::empty_command("[subject]\ncommand = []\n", "`subject.command` is empty")]
 #[case::unknown_wire(
     "[subject]\ncommand = [\"x\"]\n[contract.\"sage.utils\"]\nwire = \"smoke\"\n",
@@ -365,11 +365,11 @@ fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] shown: &str
 )]
 #[case::nul(
     "[subject]\ncommand = [\"x\"]\nenvironment = { A = \"b\\u0000c\" }\n",
-    "a value for `A` with a NUL in it"
+    "has a NUL in the value of `A`"
 )]
 #[case::limit("[subject]\ncommand = [\"x\"]\ntimeout-ms = 0\n", "must be from 1 to 86400000")]
-#[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is no folder")]
-#[case::no_list("[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n", "cannot be read")]
+#[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is not a folder")]
+#[case::no_list("[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n", "cannot read the known failures")]
 fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] shown: &str) {
     let folder = with_manifest(text);
     let said = proofmark(folder.path(), &["certify"]);
@@ -378,7 +378,7 @@ fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] shown: &str) {
 }
 
 #[test]
-fn a_subject_is_named_once() {
+fn naming_two_subjects_is_an_error() {
     let folder = with_manifest(MANIFEST);
     let said = proofmark(folder.path(), &["run", "--manifest", "proofmark.toml", "--", "true"]);
     assert_eq!(said.code, Some(2));
@@ -388,7 +388,7 @@ fn a_subject_is_named_once() {
     assert!(said.err.contains("`elsewhere.toml` cannot be read"), "{}", said.err);
 }
 
-/// A run, a change, a run; and the end that the user asks for.
+/// A run, a change, another run, and Ctrl-C.
 #[test]
 fn a_change_starts_another_round() {
     use std::io::{BufRead as _, BufReader};
@@ -418,7 +418,7 @@ fn a_change_starts_another_round() {
     assert_eq!(rounds, 2);
 }
 
-/// The subject edits a file, once, while the first round runs: the next round follows at once.
+/// The subject edits a file once, during the first round. The next round follows at once.
 #[test]
 fn an_edit_during_a_round_is_not_missed() {
     use std::io::{BufRead as _, BufReader};
@@ -445,10 +445,9 @@ fn an_edit_during_a_round_is_not_missed() {
     assert_eq!(rounds.map(Result::unwrap).filter(passed).count(), 2);
 }
 
-/// The subject itself ends the watch, in the middle of a round: the round ends in good order, with what
-/// it started.
+/// The subject stops the watcher during a round. The round stops cleanly, with every process that it started.
 #[test]
-fn the_end_of_a_watch_is_the_end_of_its_round() {
+fn stopping_the_watch_stops_its_round() {
     let folder = folder();
     let watcher = "$(cut -d ' ' -f 4 /proc/$PPID/stat)";
     let script = format!("echo $$ >> .started; read -r hello; kill -TERM {watcher}; sleep 600");

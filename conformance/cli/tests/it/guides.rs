@@ -1,4 +1,4 @@
-//! The guides, followed literally: what they tell to type can be typed, and does what they say.
+//! Follows the guides literally: every command in them can be typed and does what the page says.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const CERTIFICATES: &str = include_str!("../../../guide/certificates.md");
 const CASES: &str = include_str!("../../../guide/cases.md");
 const WORKFLOW: &str = include_str!("../../../guide/workflow.yml");
 
-/// The blocks of one language, in order.
+/// The code blocks of one language, in order.
 fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     page.split(fence.as_str()).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
@@ -35,7 +35,7 @@ fn typed(folder: &Path, line: &str) -> Output {
         .unwrap()
 }
 
-/// As a shell would split it; comments are gone.
+/// Splits a line as a shell would, without comments.
 fn words(line: &str) -> Vec<String> {
     let line = line.split(" # ").next().unwrap();
     line.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect()
@@ -49,7 +49,7 @@ fn ends(output: &Output, code: i32) -> String {
     shown
 }
 
-/// Every command and every flag that a page names is there.
+/// Every command and flag on a page exists.
 #[rstest]
 #[case("README", README)]
 #[case("pass", PASS)]
@@ -60,7 +60,7 @@ fn ends(output: &Output, code: i32) -> String {
 #[case("certificates", CERTIFICATES)]
 #[case("cases", CASES)]
 #[case("workflow", WORKFLOW)]
-fn every_command_is_one(#[case] page: &str, #[case] text: &str) {
+fn every_command_exists(#[case] page: &str, #[case] text: &str) {
     let lines: Vec<&str> = text
         .lines()
         .map(|line| line.trim_start().trim_start_matches("- run: "))
@@ -104,7 +104,7 @@ fn pass_leads_to_a_case_that_passes(
     let (import, handler) = blocks(PASS, block)[0].split_once("\n\n").unwrap();
     let text = fs::read_to_string(adapter.join(file)).unwrap();
     let filled = match stub {
-        // A function of the same name and its decorator, up to the next one.
+        // The function of the same name with its decorator, up to the next one.
         "" => {
             let (head, rest) = text.split_once("@adapter.operation(\"utils.sha256\")").unwrap();
             let (_, tail) = rest.split_once("\n\n\n").unwrap();
@@ -135,7 +135,7 @@ fn the_adapter_without_a_kit_is_sound_and_passes() {
     }
 }
 
-/// A promise, a narrative, a run, a golden: in the order of the page, with what it says to write.
+/// A promise, a narrative, a run, a golden, in the order of the page and with its text.
 #[test]
 fn author_leads_to_a_narrative_that_runs() {
     if !is_there("python3") {
@@ -196,7 +196,7 @@ def list_notes(session, args):
     ends(&typed(top, find("proofmark trace --suite")), 0);
 }
 
-/// The manifest, the list and the shards of the page, with the reference in the place of an adapter.
+/// The manifest, the list and the shards of the page, with the reference as the adapter.
 #[test]
 fn gate_leads_to_a_certificate_that_verifies() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Subjects that do anything but answer: each gets a verdict by name, and nothing of it is left.
+//! Hostile subjects: each gets a specific verdict, and no process or folder of it is left.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -9,10 +9,10 @@ use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A harness that hangs is ended, and fails its test.
+/// Kills a harness that hangs, and fails its test.
 const FOR_EVER: Duration = Duration::from_secs(300);
 
-/// A run in a temporary folder of its own, under a mark that its descendants inherit.
+/// A run in a temporary folder, with an environment variable that its descendants inherit.
 struct Run {
     report: Value,
     code: Option<i32>,
@@ -32,7 +32,7 @@ fn run(args: &[&str], command: &[&str]) -> Run {
     Run { report, code: status.code(), stderr: String::from_utf8(stderr).unwrap(), temp, mark }
 }
 
-/// The suite's smaller half, so that a subject that waits does not wait long.
+/// The smaller contracts of the suite, so that timeouts stay short.
 fn against(adversary: &str) -> Run {
     run(
         &["run", "--case", "sage.utils/sha256/*"],
@@ -41,7 +41,7 @@ fn against(adversary: &str) -> Run {
 }
 
 impl Run {
-    /// The reasons of all failures, each once.
+    /// The reasons of all failures, without duplicates.
     fn reasons(&self) -> Vec<&str> {
         let cases = self.report["cases"].as_array().expect("a report with cases");
         let mut reasons: Vec<&str> = cases
@@ -119,7 +119,7 @@ fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
     run.leaves_nothing();
 }
 
-/// A server is heard as far as it can be believed, and not for ever.
+/// The harness reads a server's output only up to a limit, and never for ever.
 #[rstest]
 #[case("serves-objects", "difference")]
 #[case("serves-and-hangs-up", "bad-answer")]
@@ -144,7 +144,7 @@ fn a_server_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
 #[case("never-answers")]
 #[case("never-greets")]
 #[case("leaves-its-group")]
-fn silence_is_told_and_not_waited_for_for_ever(#[case] adversary: &str) {
+fn silence_is_a_timeout(#[case] adversary: &str) {
     let run = run(
         &[
             "run",
@@ -167,13 +167,13 @@ fn silence_is_told_and_not_waited_for_for_ever(#[case] adversary: &str) {
 #[case("ignores-the-end", "ignored-shutdown")]
 #[case("leaves-a-child", "left-processes")]
 #[case("leaves-a-daemon", "left-processes")]
-fn what_goes_on_after_the_end_is_told_and_ended(#[case] adversary: &str, #[case] fault: &str) {
+fn leftovers_after_shutdown_are_reported_and_killed(#[case] adversary: &str, #[case] fault: &str) {
     let run = against(adversary);
     assert_eq!((run.faults(), run.code), (vec![fault], Some(1)));
     run.leaves_nothing();
 }
 
-/// As [`against`], with a contract that is spoken by a server.
+/// Like [`against`], for a contract on a server's wire.
 fn against_server_of(adversary: &str) -> Run {
     run(
         &["run", "--case", "common/plan-ids/plan-with-*"],
@@ -202,7 +202,7 @@ fn each_server_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str
 #[case("mcp-ignores-the-end", "ignored-shutdown")]
 #[case("mcp-leaves-a-child", "left-processes")]
 #[case("mcp-leaves-a-daemon", "left-processes")]
-fn a_server_that_goes_on_after_the_end_is_told_and_ended(
+fn a_server_that_survives_shutdown_is_reported_and_killed(
     #[case] adversary: &str,
     #[case] fault: &str,
 ) {
@@ -212,7 +212,7 @@ fn a_server_that_goes_on_after_the_end_is_told_and_ended(
 }
 
 #[test]
-fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
+fn a_silent_server_is_a_timeout() {
     let run = run(
         &["run", "--case", "common/plan-ids/of-a-plan", "--timeout", "1000"],
         &[PROOFMARK, "subject", "--adversary", "mcp-falls-silent"],
@@ -221,9 +221,9 @@ fn a_server_that_falls_silent_is_not_waited_for_for_ever() {
     run.leaves_nothing();
 }
 
-/// The case that starts the server stands still while the adapter is ended.
+/// The case waits for the server to start when the adapter is stopped.
 #[test]
-fn an_adapter_that_ends_while_its_server_starts_holds_nobody_up() {
+fn an_adapter_that_exits_while_its_server_starts_does_not_block() {
     let run = run(
         &[
             "run",
@@ -243,7 +243,7 @@ fn an_adapter_that_ends_while_its_server_starts_holds_nobody_up() {
 }
 
 #[test]
-fn a_subject_that_is_not_there_determines_nothing() {
+fn a_missing_subject_gives_no_verdict() {
     let run = run(&["certify"], &["/no/such/program"]);
     assert_eq!(run.code, Some(2));
     assert!(
@@ -259,7 +259,7 @@ fn a_subject_that_is_not_there_determines_nothing() {
 #[case(&["cat"])]
 #[case(&["yes"])]
 #[case(&["sh", "-c", "head -c 100000000 /dev/zero"])]
-fn programs_that_never_heard_of_it_are_certified_for_nothing(#[case] command: &[&str]) {
+fn programs_without_the_protocol_are_not_certified(#[case] command: &[&str]) {
     let run = run(&["certify"], command);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     for contract in run.report["contracts"].as_array().unwrap() {
@@ -274,7 +274,7 @@ fn programs_that_never_heard_of_it_are_certified_for_nothing(#[case] command: &[
     run.leaves_nothing();
 }
 
-/// The crash is blamed on the case that causes it and on no other, whatever else is under way.
+/// A crash is blamed only on the case that causes it, whatever else is in flight.
 #[test]
 fn one_bad_case_does_not_spoil_its_neighbours() {
     let run = run(
@@ -304,9 +304,9 @@ fn a_crash_that_no_case_reproduces_alone_still_counts() {
     run.leaves_nothing();
 }
 
-/// Answers that never come are no matter of patience.
+/// A longer timeout would not help: these answers never come.
 #[test]
-fn answers_that_are_lost_in_company_are_a_fault() {
+fn answers_lost_only_under_concurrency_are_a_fault() {
     let run = run(
         &["certify", "--contract", "sage.utils", "--jobs", "1", "--timeout", "1000"],
         &[PROOFMARK, "subject", "--adversary", "loses-answers-in-company"],
@@ -316,7 +316,7 @@ fn answers_that_are_lost_in_company_are_a_fault() {
     run.leaves_nothing();
 }
 
-/// The blame falls on the same cases, wherever in the run they stand.
+/// The same cases are blamed, whatever their position in the run.
 #[test]
 fn a_fault_in_one_case_is_the_same_in_every_order() {
     let report = |how: &[&str]| {
@@ -335,13 +335,13 @@ fn a_fault_in_one_case_is_the_same_in_every_order() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_certified_is_not_passed_over() {
+fn a_claim_that_cannot_be_certified_is_reported() {
     let run = run(&["certify"], &[PROOFMARK, "subject", "--adversary", "claims-a-slip-of-the-pen"]);
     assert_eq!(run.code, Some(1));
     assert!(run.report["contracts"].as_array().unwrap().iter().all(|one| one["certified"] == true));
 }
 
-/// Ctrl-C in the middle: exit code 2, and nothing is left.
+/// Ctrl-C during the run: exit code 2, and no process or folder is left.
 #[rstest]
 #[case(&["run", "--contract", "sage.chronicle", "--", PROOFMARK, "subject", "--adversary", "never-answers"])]
 #[case(&["selftest", "--adversaries"])]
@@ -358,7 +358,7 @@ fn an_interrupted_run_cleans_up(#[case] args: &[&str]) {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    // It is under way once a case has its folder.
+    // The run has started once a case has its folder.
     let deep = |path: &std::path::Path| {
         std::fs::read_dir(path).map(|entries| entries.count()).unwrap_or(0)
     };
@@ -378,7 +378,7 @@ fn an_interrupted_run_cleans_up(#[case] args: &[&str]) {
     );
 }
 
-/// The adapter interrupts the doctor in the middle, with a child in its group and one outside.
+/// The adapter interrupts the doctor, with one child in its process group and one outside.
 #[rstest]
 #[case("INT")]
 #[case("TERM")]
@@ -391,7 +391,7 @@ fn an_interrupted_examination_cleans_up(#[case] signal: &str) {
     assert!(err.contains("interrupted"), "{err}");
 }
 
-/// A second adapter that cannot be started takes nothing away from the first, and leaves nothing of it.
+/// A second adapter that does not start loses no finding on the first, and leaves no process of it.
 #[test]
 fn an_examination_that_cannot_go_on_cleans_up() {
     let folder = TempDir::new().unwrap();
@@ -404,7 +404,7 @@ fn an_examination_that_cannot_go_on_cleans_up() {
     assert!(err.contains("no-such` cannot be started"), "{err}");
 }
 
-/// The exit code, both outputs, and what still runs.
+/// The exit code, both outputs, and the processes still running.
 fn examined(args: &[&str]) -> (Option<i32>, String, String, Vec<String>) {
     let temp = TempDir::new().unwrap();
     let output =

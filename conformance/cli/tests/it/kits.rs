@@ -1,4 +1,4 @@
-//! Every kit: a new adapter is sound at once, the wire carries everything, the worked example is certified.
+//! Every kit: a new adapter is sound at once, the wire carries everything, and the worked example is certified.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ fn proofmark(folder: &Path, args: &[&str]) -> Output {
     Command::new(PROOFMARK)
         .args(args)
         .current_dir(folder)
-        // The crates that this workspace has are all that a new adapter needs.
+        // A new adapter needs only crates that this workspace already has.
         .env("CARGO_NET_OFFLINE", "true")
         .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-adapter"))
         .output()
@@ -50,7 +50,7 @@ fn a_new_adapter_is_sound_at_once(#[case] language: &str, #[case] program: &str)
 }
 
 #[test]
-fn a_new_adapter_has_the_operations_that_were_asked_for() {
+fn a_new_adapter_has_the_selected_operations() {
     let folder = tempfile::tempdir().unwrap();
     holds(&proofmark(folder.path(), &["init", "python", "mine", "--contract", "sage.errors"]));
     let text = std::fs::read_to_string(folder.path().join("mine/adapter.py")).unwrap();
@@ -58,14 +58,14 @@ fn a_new_adapter_has_the_operations_that_were_asked_for() {
 }
 
 #[rstest]
-#[case(&["init", "python", "mine"], "is there already")]
+#[case(&["init", "python", "mine"], "already exists")]
 #[case(&["init", "cobol", "new"], "invalid value 'cobol'")]
 #[case(&["init", "python", "new", "--contract", "sage.util"], "did you mean `sage.utils`?")]
 #[case(&["init", "python", "new", "--contract", "utils"], "did you mean `sage.utils`?")]
 #[case(&["init", "python", "42"], "begins with a letter")]
-#[case(&["init", "python", "mine/proofmark.toml"], "is a file, and no folder; choose")]
-#[case(&["init", "rust", "proofmark-protocol"], "is the name of the kit's own crate")]
-fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] shown: &str) {
+#[case(&["init", "python", "mine/proofmark.toml"], "is a file, not a folder; choose")]
+#[case(&["init", "rust", "proofmark-protocol"], "is also the name of the kit's crate")]
+fn init_refuses_bad_arguments(#[case] args: &[&str], #[case] shown: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("mine")).unwrap();
     std::fs::write(folder.path().join("mine/proofmark.toml"), "mine").unwrap();
@@ -79,12 +79,12 @@ fn nothing_is_made_of_what_makes_no_sense(#[case] args: &[&str], #[case] shown: 
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_no_folder() {
+fn init_refuses_a_dangling_link() {
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("nowhere", folder.path().join("mine")).unwrap();
     let output = proofmark(folder.path(), &["init", "python", "mine"]);
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(err.contains("`mine` is a link that leads nowhere; choose"), "{err}");
+    assert!(err.contains("`mine` is a dangling link; choose"), "{err}");
 }
 
 /// Megabytes, every kind of text, hundreds of calls in flight, errors, streams, stray prints.
@@ -114,7 +114,7 @@ fn the_worked_example_is_certified(
     {
         return;
     }
-    // Both examples run at once, and start many processes: a few at a time.
+    // Both examples run at once and start many processes, so each uses few workers.
     let args =
         ["certify", "--timeout", "60000", "--jobs", "1", "--window", "16", "--", program, adapter];
     let shown = holds(&proofmark(&kits(), &args));

@@ -1,4 +1,4 @@
-//! A law that a subject breaks: the smallest input is found, told and kept.
+//! A law that a subject breaks: the smallest input is found, reported and saved.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs cases on an adversary; gives the exit code, and what was printed.
+/// Runs cases on an adversary; returns the exit code and the output.
 fn run(adversary: &str, args: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(PROOFMARK)
         .arg("run")
@@ -19,7 +19,7 @@ fn run(adversary: &str, args: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
-/// The failure of the only case that was run.
+/// The failure of the only case that ran.
 fn failure(adversary: &str, args: &[&str]) -> Value {
     let (code, printed) = run(adversary, &[args, &["--format", "json"]].concat());
     assert_eq!(code, Some(1), "{printed}");
@@ -60,13 +60,13 @@ fn the_same_seed_finds_the_same_and_few_inputs_may_find_nothing() {
     };
     assert_eq!(found(&["--seed", "7"]), found(&["--seed", "7", "--jobs", "3"]));
     assert_eq!(found(&[]), found(&["--seed", "0", "--law-cases", "100"]));
-    // The empty text is one of many.
+    // The empty text is one of many inputs.
     let case = ["--case", "sage.utils/laws/hash-of-any-text", "--law-cases", "1"];
     assert_eq!(run("crashes-on-empty-text", &case).0, Some(0));
 }
 
 #[test]
-fn what_was_found_is_kept_with_the_command_that_is_told() {
+fn the_printed_command_saves_the_input() {
     let (_, shown) = run("sorts-at-the-top-only", &[&NESTED[..], &["--seed", "3"]].concat());
     let keep =
         shown.lines().find_map(|line| line.trim().strip_prefix("keep it as a case: ")).unwrap();
@@ -80,7 +80,7 @@ fn what_was_found_is_kept_with_the_command_that_is_told() {
         );
     }
     let suite = folder.path().to_str().unwrap();
-    // Twice: what is there already is not doubled.
+    // A second save adds no duplicate.
     for _ in 0..2 {
         run("sorts-at-the-top-only", &[&NESTED[..], &["--save-found", suite]].concat());
     }
@@ -107,7 +107,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_file_that_cannot_be_added_to_is_told() {
+fn save_found_reports_a_file_that_it_cannot_extend() {
     let folder = TempDir::new().unwrap();
     let contract = folder.path().join("fixtures/sage.utils");
     fs::create_dir_all(&contract).unwrap();
@@ -123,7 +123,7 @@ fn a_file_that_cannot_be_added_to_is_told() {
     let shown = String::from_utf8(output.stderr).unwrap();
     assert!(
         shown.contains(
-            "found.json` cannot be written: it is there already, but has no list of `cases`"
+            "found.json` cannot be written: it exists, but has no `cases` list"
         ),
         "{shown}"
     );
@@ -131,7 +131,7 @@ fn a_file_that_cannot_be_added_to_is_told() {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_the_file_is_refused_and_the_report_is_not_lost() {
+fn a_pipe_instead_of_the_file_is_refused_without_losing_the_report() {
     let folder = TempDir::new().unwrap();
     let contract = folder.path().join("fixtures/sage.utils");
     fs::create_dir_all(&contract).unwrap();

@@ -1,4 +1,4 @@
-//! The program as its users meet it. One test program: what waits for a time limit leaves the machine to others.
+//! The program from the user's view. One test binary, so that tests waiting for a timeout leave the cores to others.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 

@@ -1,4 +1,4 @@
-//! What was found out does not depend on who reads it, nor what is shown on who said it.
+//! The verdict does not depend on the reader of the output, and the output is safe whoever wrote it.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 const SABOTEUR: [&str; 5] = ["--", PROOFMARK, "subject", "--adversary", "loses-some-causes"];
 const FEW: [&str; 4] = ["--contract", "sage.errors", "--law-cases", "3"];
 
-/// The exit code with a reader that has gone before the first line.
+/// The exit code if the reader closed the pipe before the first line.
 fn unread(args: &[&str]) -> Option<i32> {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -16,7 +16,7 @@ fn unread(args: &[&str]) -> Option<i32> {
 }
 
 #[test]
-fn what_was_found_out_stands_when_nobody_reads_it() {
+fn verdicts_do_not_depend_on_the_reader() {
     let folder = TempDir::new().unwrap();
     for (subject, code) in [(&["reference"][..], 0), (&SABOTEUR, 1)] {
         let out = folder.path().join(code.to_string());
@@ -30,7 +30,7 @@ fn what_was_found_out_stands_when_nobody_reads_it() {
         assert_eq!(unread(&same), Some(0), "it does as recorded");
         let other: &[&str] = if code == 0 { &SABOTEUR } else { &["reference"] };
         assert_eq!(unread(&[&["replay", &transcript][..], other].concat()), Some(1));
-        // What could not be determined stays so.
+        // An undetermined result stays undetermined.
         std::fs::remove_file(&transcript).unwrap();
         assert_eq!(unread(&["verify", &certificate]), Some(2));
         assert_eq!(unread(&["replay", &transcript]), Some(2));
@@ -41,9 +41,9 @@ fn what_was_found_out_stands_when_nobody_reads_it() {
     }
 }
 
-/// A subject refuses `open` with words that would recolour the screen and turn the line around.
+/// A subject refuses `open` with a message that would recolour the terminal and reverse the line.
 #[test]
-fn a_replay_shows_a_subjects_words_and_does_not_obey_them() {
+fn replay_escapes_the_output_of_subjects() {
     let folder = TempDir::new().unwrap();
     let record = folder.path().join("run.jsonl");
     let hello =

@@ -1,6 +1,6 @@
-//! The page in a real browser: Debian's `chromium`, without a window.
+//! The HTML report in a real browser: headless Debian `chromium`.
 //!
-//! Skipped by name where there is none; in a CI it must be there.
+//! Skipped if chromium is missing, with a message; in CI that is an error.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,14 +10,14 @@ use std::process::{Command, Output};
 use crate::common::PROOFMARK;
 use tempfile::TempDir;
 
-/// Whether there is a browser; says so if not.
+/// Whether chromium is installed; prints a message if not.
 fn has_browser() -> bool {
     let there =
         Command::new("chromium").arg("--version").output().is_ok_and(|said| said.status.success());
     if !there {
         let ci = std::env::var_os("CI").is_some_and(|value| value == "true");
         assert!(!ci, "chromium is not there, and a CI must have it");
-        // Past the test harness, which would keep it to itself.
+        // Straight to stderr, because the test harness captures `eprintln!`.
         let _deaf = writeln!(std::io::stderr(), "skipped: chromium is not there");
     }
     there
@@ -40,13 +40,13 @@ fn browse(folder: &Path, page: &str, args: &[&str]) -> Output {
     output
 }
 
-/// What the browser's console says of a page, which must be nothing.
+/// The browser's console output for a page, which must be empty.
 fn console(output: &Output) -> Vec<String> {
     let shown = String::from_utf8_lossy(&output.stderr);
     shown.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect()
 }
 
-/// The page of a run in which some cases fail.
+/// The report of a run with failing cases.
 fn failing_page(folder: &Path) -> String {
     let run = Command::new(PROOFMARK)
         .args([
@@ -68,7 +68,7 @@ fn failing_page(folder: &Path) -> String {
     fs::read_to_string(folder.join("page.html")).unwrap()
 }
 
-/// The page with a script of ours at its end, which its own policy would not let run.
+/// The page with a probe script at its end, and without the policy that would block it.
 fn with_probe(page: &str, probe: &str) -> String {
     let (before, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
     let (_, after) = rest.split_once('>').unwrap();
@@ -84,14 +84,14 @@ fn found_in(output: &Output) -> Vec<String> {
     found.split('"').next().unwrap().split(';').map(str::to_owned).collect()
 }
 
-/// What the probe finds, a value for each thing that it gives.
+/// The values that the probe returns.
 fn probed(folder: &Path, page: &str, probe: &str) -> Vec<String> {
     fs::write(folder.join("probe.html"), with_probe(page, probe)).unwrap();
     let output = browse(folder, "probe.html", &["--window-size=1280,900", "--dump-dom"]);
     found_in(&output)
 }
 
-/// The same as on a phone: in a frame, since no window of this browser is so narrow.
+/// The same at phone width: in a frame, because the browser window cannot be that narrow.
 fn probed_on_a_phone(folder: &Path, page: &str, probe: &str) -> Vec<String> {
     let inner = with_probe(page, probe).replace('&', "&amp;").replace('"', "&quot;");
     let frame = format!(
@@ -103,7 +103,7 @@ fn probed_on_a_phone(folder: &Path, page: &str, probe: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_page_is_at_home_in_a_browser() {
+fn the_page_works_in_a_browser() {
     if !has_browser() {
         return;
     }
@@ -113,7 +113,7 @@ fn the_page_is_at_home_in_a_browser() {
     let failing = page.matches("class=\"failure\"").count();
     assert!(failing > 0);
 
-    // As it is, with its policy: nothing is refused and nothing goes wrong.
+    // With its own policy, nothing is blocked and no error is logged.
     let output = browse(folder, "page.html", &["--window-size=1280,900", "--screenshot=light.png"]);
     assert_eq!(console(&output), Vec::<String>::new());
     let dom = browse(folder, "page.html", &["--dump-dom"]);
@@ -123,18 +123,18 @@ fn the_page_is_at_home_in_a_browser() {
         "its own script runs under its own policy"
     );
 
-    // On a phone nothing makes the page itself scroll sideways, also when all is open.
+    // On a phone, the page itself never scrolls sideways, even with everything open.
     let wide = "for (const one of document.querySelectorAll('details')) one.open = true;
         const root = document.documentElement;
         const right = (one) => one.getBoundingClientRect().right;
         const out = Array.from(document.querySelectorAll('details *')).filter((one) => !one.closest('pre') && right(one) > right(one.closest('details')));
         return [innerWidth, root.scrollWidth, document.body.scrollWidth, out.length];";
     assert_eq!(probed_on_a_phone(folder, &page, wide), ["360", "360", "360", "0"]);
-    // The probe would notice.
+    // Counter-check: the probe notices a wide element.
     let broken = page.replace("<footer>", "<footer><svg width='900' height='1'></svg>");
     assert_ne!(probed_on_a_phone(folder, &broken, wide)[1], "360");
 
-    // The filter hides what does not fit, and counts.
+    // The filter hides what does not match, and counts.
     let filter = "const words = document.getElementById('words'), failing = document.getElementById('failing');
         const shown = (kind) => document.querySelectorAll(`[data-item=${kind}]:not([hidden])`).length;
         const set = (text, only) => { words.value = text; words.dispatchEvent(new Event('input'));
@@ -159,7 +159,7 @@ fn the_page_is_at_home_in_a_browser() {
     assert_eq!(found[6..9], ["0", "0", "true"]);
     assert_eq!(found[9..], ["true", "false", "true"], "a link opens what it leads to");
 
-    // Everything that can be reached by keyboard has a name, and ids are unique.
+    // Everything reachable by keyboard has a name, and ids are unique.
     let access = "const ids = Array.from(document.querySelectorAll('[id]'), (one) => one.id);
         const links = Array.from(document.querySelectorAll('a[href^=\"#\"]'), (one) => decodeURIComponent(one.getAttribute('href').slice(1)));
         const nameless = Array.from(document.querySelectorAll('input, button')).filter((one) => !one.textContent && !(one.labels && one.labels.length));
@@ -168,7 +168,7 @@ fn the_page_is_at_home_in_a_browser() {
             document.querySelectorAll('h1').length, document.querySelectorAll('main').length];";
     assert_eq!(probed(folder, &page, access), ["0", "0", "0", "0", "1", "1"]);
 
-    // Dark is another picture; paper is a document.
+    // Dark mode looks different, and the print view is a document.
     browse(
         folder,
         "page.html",

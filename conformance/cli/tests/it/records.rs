@@ -1,4 +1,4 @@
-//! A run can be written down and judged again: the record is the run.
+//! A run can be recorded and judged again with the same result.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn played(suite: &Suite, cases: Vec<&Case>, command: &SubjectCommand) -> RunOutc
     run(suite, cases, command, &options(), &Cancel::default(), |_| {}).unwrap()
 }
 
-/// For subjects that may say nothing: nobody waits long for them.
+/// A short timeout, for subjects that may not answer.
 fn hurried(suite: &Suite, cases: Vec<&Case>, command: &SubjectCommand) -> RunOutcome {
     let patience = Patience { call: Duration::from_secs(2), ..Patience::default() };
     let options = RunOptions { patience, ..options() };
@@ -56,9 +56,9 @@ fn the_reference_comes_out_the_same() {
     comes_out_the_same(&suite, &outcome, "reference");
 }
 
-/// Where a contract leaves nothing open, two runs are the same bytes. The chronicle leaves the order of
-/// appends at the same time open, and the name of a lock's holder; tools and streams, how long something took; servers,
-/// which workspaces of other cases are listed, and the order of what came at once: those are seen as they were.
+/// Where a contract leaves nothing open, two runs record the same bytes. The rest is recorded as seen: for the
+/// chronicle the order of concurrent appends and the name of a lock's holder; for tools and streams the durations;
+/// for servers the listed workspaces of other cases and the order of concurrent events.
 #[test]
 fn two_runs_are_the_same_bytes() {
     let suite = embedded_suite();
@@ -72,7 +72,7 @@ fn two_runs_are_the_same_bytes() {
 
 /// `selftest` does this with every saboteur.
 #[test]
-fn a_difference_between_run_and_record_is_told() {
+fn a_difference_between_run_and_record_is_reported() {
     let suite = embedded_suite();
     let cases = suite.cases.iter().filter(|case| case.contract == "sage.errors").collect();
     let mut outcome = played(&suite, cases, &adversary("details-stick"));
@@ -86,7 +86,7 @@ fn a_difference_between_run_and_record_is_told() {
     );
 }
 
-/// Crashes, garbage, silence, answers that are none: the fault is in the record, under its own name.
+/// Crashes, garbage, silence, bad answers: the record has the fault with its own code.
 #[rstest]
 #[case("exits-at-once", "exited")]
 #[case("exits-on-call", "exited")]
@@ -127,7 +127,7 @@ fn small(suite: &Suite) -> Record {
 }
 
 #[test]
-fn what_is_not_written_as_we_write_it_is_refused() {
+fn records_in_other_forms_are_refused() {
     let suite = embedded_suite();
     let bytes = small(&suite).to_bytes();
     let text = String::from_utf8(bytes).unwrap();
@@ -162,7 +162,7 @@ fn what_is_not_written_as_we_write_it_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_the_suite_is_refused() {
+fn records_of_another_suite_are_refused() {
     let suite = embedded_suite();
     let record = small(&suite);
     let mut other = record.clone();
@@ -186,7 +186,7 @@ fn what_does_not_fit_the_suite_is_refused() {
 #[rstest]
 #[case(3)]
 #[case(7)]
-fn shards_are_the_whole_together(#[case] count: u64) {
+fn shards_join_to_the_whole(#[case] count: u64) {
     let suite = embedded_suite();
     let selection = Selection { contracts: vec!["sage.errors".to_owned()], ..Selection::default() };
     let whole = Record { partition: None, ..small(&suite) };

@@ -1,4 +1,4 @@
-//! Reports as a CI finds them: files, exit codes, and what GitHub is told.
+//! Reports in CI: files, exit codes, and GitHub output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Runs in a folder of its own, away from whatever CI this test runs in.
+/// Runs in a temporary folder, without the CI variables of this test run.
 fn proofmark_in(folder: &Path, args: &[&str], variables: &[(&str, &str)]) -> Said {
     let mut program = Command::new(PROOFMARK);
     program
@@ -50,7 +50,7 @@ fn names(folder: &Path) -> Vec<PathBuf> {
 #[rstest]
 #[case::passing(REFERENCE, 0)]
 #[case::failing(SABOTEUR, 1)]
-fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] code: i32) {
+fn every_report_is_written_whatever_the_verdict(#[case] subject: &[&str], #[case] code: i32) {
     let folder = TempDir::new().unwrap();
     let reports = [
         "--report",
@@ -86,20 +86,20 @@ fn every_report_is_written_whatever_comes_out(#[case] subject: &[&str], #[case] 
     assert_eq!(names(folder.path()).len(), 5, "nothing else is left");
 }
 
-/// What cannot be written is told before anything runs.
+/// Reports that cannot be written are rejected before the run.
 #[rstest]
-#[case("json=a/folder/b.json", "its folder `a/folder` cannot be used: Not a directory")]
+#[case("json=a/folder/b.json", "folder` cannot be used: Not a directory/folder` cannot be used: Not a directory")]
 #[case("json=folder", "`folder`: it is a folder; name a file in it")]
 #[case("json=folder/", "it is a folder")]
-#[case("json=new/", "does not end in a file's name")]
-#[case("json=/dev/null", "no regular file")]
-#[case("json=a/b.json", "`a` is no folder")]
-#[case("json=dangling", "a symbolic link that leads nowhere")]
-#[case("json=-", "`--format` says what stdout gets")]
-#[case("json=", "no file is named after `=`")]
-#[case("pdf=a.pdf", "`pdf` is no format of a report; there are `json`")]
+#[case("json=new/", "does not end in a file name")]
+#[case("json=/dev/null", "not a regular file")]
+#[case("json=a/b.json", "`a` is not a folder")]
+#[case("json=dangling", "a dangling symbolic link")]
+#[case("json=-", "use `--format` for stdout")]
+#[case("json=", "no file name after `=`")]
+#[case("pdf=a.pdf", "unknown report format `pdf`; use `json`")]
 #[case("a.json", "write FORMAT=FILE")]
-fn a_report_that_cannot_be_is_told_before_the_run(#[case] report: &str, #[case] shown: &str) {
+fn unwritable_reports_are_rejected_before_the_run(#[case] report: &str, #[case] shown: &str) {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("folder")).unwrap();
     fs::write(folder.path().join("a"), "a file").unwrap();
@@ -128,9 +128,9 @@ fn two_reports_do_not_share_a_file() {
     assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "what was there");
 }
 
-/// A slip of the hand, and a key would be a report.
+/// A typo must not overwrite a key with a report.
 #[test]
-fn a_report_never_takes_the_place_of_a_file_of_the_run() {
+fn a_report_never_overwrites_a_file_of_the_run() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     assert_eq!(proofmark_in(folder.path(), &["keygen", "--out", "key"], &[]).code, Some(0));
@@ -165,14 +165,14 @@ fn a_report_never_takes_the_place_of_a_file_of_the_run() {
     let said = proofmark_in(folder.path(), &merge, &[]);
     assert!(said.err.contains("it is a part of this run"), "{}", said.err);
     assert_eq!(names(folder.path()), before);
-    // A folder that is not there yet is made, as it is for a record.
+    // A missing folder is created, as for a record.
     assert_eq!(run("run", &["--report", "json=new/deep/a.json"]).code, Some(0));
     assert!(at("new/deep/a.json").exists());
 }
 
-/// The folder vanishes while the subject runs: what was found out is lost, and that is told.
+/// The folder vanishes during the run: the report is lost, and the error says so.
 #[test]
-fn a_report_that_is_lost_at_the_end_determines_nothing() {
+fn a_lost_report_gives_no_verdict() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join("gone")).unwrap();
     let script = format!("rm -rf gone; exec {PROOFMARK} subject");
@@ -190,7 +190,7 @@ fn a_report_that_is_lost_at_the_end_determines_nothing() {
 }
 
 #[test]
-fn stdout_takes_other_formats() {
+fn stdout_supports_other_formats() {
     let folder = TempDir::new().unwrap();
     let tap = proofmark_in(folder.path(), &few(&["--format", "tap"], SABOTEUR), &[]);
     assert_eq!(tap.code, Some(1));
@@ -200,9 +200,9 @@ fn stdout_takes_other_formats() {
     roxmltree::Document::parse(&junit.out).unwrap();
 }
 
-/// A run of which nothing came leaves a trace where people look.
+/// A run without a verdict leaves an annotation.
 #[test]
-fn github_is_told_why_there_is_no_verdict() {
+fn github_shows_why_there_is_no_verdict() {
     let folder = TempDir::new().unwrap();
     let on = [("GITHUB_ACTIONS", "true")];
     let said = proofmark_in(folder.path(), &["run", "--case", "no/such", "reference"], &on);
@@ -215,7 +215,7 @@ fn github_is_told_why_there_is_no_verdict() {
     let on = [("GITHUB_ACTIONS", "true"), ("GITHUB_STEP_SUMMARY", ".")];
     let said = proofmark_in(folder.path(), &few(&[], REFERENCE), &on);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""));
-    assert!(said.err.contains("it is what `GITHUB_STEP_SUMMARY` names"), "{}", said.err);
+    assert!(said.err.contains("`GITHUB_STEP_SUMMARY` names it"), "{}", said.err);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn github_gets_annotations_and_a_summary() {
         shown.starts_with("what another step wrote\n## Proofmark: ❌ not all cases passed"),
         "{shown}"
     );
-    // Nobody asked, or somebody asked not to.
+    // Not requested, or switched off.
     for (further, variables) in
         [(&[][..], &[("GITHUB_STEP_SUMMARY", at)][..]), (&["--no-github"], &variables)]
     {
@@ -246,13 +246,13 @@ fn github_gets_annotations_and_a_summary() {
     assert!(said.err.contains("\n::error "), "{}", said.err);
 }
 
-/// A subject that says what the runner would take for a command.
+/// A subject prints what the runner would take for a command.
 #[rstest]
 #[case("human")]
 #[case("json")]
 #[case("junit")]
 #[case("tap")]
-fn a_subject_gives_github_no_commands(#[case] format: &str) {
+fn subjects_cannot_inject_github_commands(#[case] format: &str) {
     let folder = TempDir::new().unwrap();
     let script = "echo '::add-mask::a' >&2; echo '##[error]b' >&2; echo '  ::error file=x::later' >&2; echo '::set-env name=A::##[add-mask]c'; cat >/dev/null";
     let args = [
@@ -270,7 +270,7 @@ fn a_subject_gives_github_no_commands(#[case] format: &str) {
     ];
     let said = proofmark_in(folder.path(), &args, &[("GITHUB_ACTIONS", "true")]);
     assert_eq!(said.code, Some(1));
-    assert!(said.out.contains("add-mask"), "it is told: {}", said.out);
+    assert!(said.out.contains("add-mask"), "it is shown: {}", said.out);
     let command = |line: &&str| line.trim_start().starts_with("::") || line.contains("##[");
     assert_eq!(said.out.lines().find(command), None, "{}", said.out);
     let ours = |line: &&str| line.starts_with("::error ");
@@ -282,7 +282,7 @@ fn a_subject_gives_github_no_commands(#[case] format: &str) {
     }
 }
 
-/// Nothing but text in a log, whatever a subject prints.
+/// A log contains only text, whatever a subject prints.
 #[test]
 fn a_log_has_no_control_characters() {
     let folder = TempDir::new().unwrap();
@@ -303,7 +303,7 @@ fn schema() -> jsonschema::Validator {
     jsonschema::draft202012::new(&serde_json::from_str(&said.out).unwrap()).unwrap()
 }
 
-/// Reports of real runs, in which subjects fail in many ways, are what the schema says.
+/// Reports of real runs, with many kinds of failures, match the schema.
 #[test]
 fn real_reports_fit_the_schema() {
     let schema = schema();
@@ -364,7 +364,7 @@ fn real_reports_fit_the_schema() {
 #[test]
 fn an_interrupted_run_leaves_its_reports() {
     let folder = TempDir::new().unwrap();
-    // The subject itself interrupts the harness, once it was greeted.
+    // The subject interrupts the harness after `hello`.
     let script = "read hello; kill -INT $PPID; read more";
     let said = proofmark_in(
         folder.path(),

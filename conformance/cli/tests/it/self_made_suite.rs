@@ -1,4 +1,4 @@
-//! `proofmark selftest` on an author's own suite: what it finds there.
+//! `proofmark selftest` on an author's own suite.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A suite about hashing alone; `cases` are its cases.
+/// A suite about hashing; `cases` are its cases.
 fn suite(cases: Value) -> TempDir {
     let folder = TempDir::new().unwrap();
     let contract = folder.path().join("fixtures/sage.utils");
@@ -42,7 +42,7 @@ fn case(id: &str, text: &str, returns: Value) -> Value {
 
 const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-/// Runs it on the reference or on an adversary; gives the exit code and the report.
+/// Runs selftest on the reference or on an adversary; returns the exit code and the report.
 fn selftest(suite: &TempDir, part: &str, adversary: Option<&str>) -> (Option<i32>, Value) {
     let mut command = Command::new(PROOFMARK);
     command.args(["selftest", part, "--format", "json", "--suite"]).arg(suite.path());
@@ -65,17 +65,17 @@ fn an_exact_case_notices_every_change() {
 }
 
 #[test]
-fn what_no_case_notices_is_listed() {
+fn unnoticed_changes_are_listed() {
     let suite = suite(json!([case("abc", "abc", json!({ "$matches": "^[0-9a-f]" }))]));
     let (code, report) = selftest(&suite, "--mutants", None);
-    // The author said so: it is free.
+    // The author declared it free.
     assert_eq!(code, Some(0), "{report}");
     let unnoticed = json!({ "of": "utils.sha256", "place": "answer $", "mutation": "string changed", "matcher": "$matches" });
     assert!(report["mutants"]["unnoticed"].as_array().unwrap().contains(&unnoticed), "{report}");
 }
 
 #[test]
-fn what_no_case_notices_is_listed_for_people_too() {
+fn unnoticed_changes_are_listed_in_text_too() {
     let suite = suite(json!([case("abc", "abc", json!({ "$matches": "^[0-9a-f]" }))]));
     let mut command = Command::new(PROOFMARK);
     command.args(["selftest", "--mutants", "--suite"]).arg(suite.path());
@@ -104,7 +104,7 @@ fn a_subject_that_fails_proves_nothing_about_the_cases() {
     assert_eq!(report["mutants"]["not_passed"], json!(["sage.utils/hash/empty"]));
 }
 
-/// Says another version of itself in every process.
+/// Reports another version in every process.
 const FICKLE: &str = r#"
     while read -r line; do
         id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\),.*/\1/')
@@ -118,7 +118,7 @@ const FICKLE: &str = r#"
 "#;
 
 #[test]
-fn a_report_that_is_another_one_each_time_is_found() {
+fn a_nondeterministic_report_is_found() {
     let suite = suite(json!([case("abc", "abc", json!(ABC)), case("other", "def", json!(ABC))]));
     let output = Command::new(PROOFMARK)
         .args(["selftest", "--determinism", "--suite"])
@@ -133,7 +133,7 @@ fn a_report_that_is_another_one_each_time_is_found() {
 }
 
 #[test]
-fn a_report_of_failures_is_the_same_in_every_way_to_run() {
+fn reports_of_failures_are_deterministic() {
     let cases = (0..40).map(|n| case(&format!("n{n}"), &n.to_string(), json!(ABC)));
     let passing = case("abc", "abc", json!(ABC));
     let suite = suite(cases.chain([passing]).collect());
@@ -154,9 +154,9 @@ fn a_subject_that_only_crashes_proves_nothing() {
 #[test]
 fn saboteurs_break_promises_of_the_built_in_suite() {
     let suite = suite(json!([case("abc", "abc", json!(ABC))]));
-    // Somebody else's subject cannot be bent.
+    // A subject of another author has no saboteurs.
     assert_eq!(selftest(&suite, "--saboteurs", Some("crashes-on-empty-text")).0, Some(2));
-    // The reference can, but this suite does not know what is broken.
+    // The reference has, but this suite lacks the promises that they break.
     let (code, report) = selftest(&suite, "--saboteurs", None);
     assert_eq!(code, Some(1));
     assert!(
@@ -165,7 +165,7 @@ fn saboteurs_break_promises_of_the_built_in_suite() {
 }
 
 #[test]
-fn what_a_subject_leaves_running_is_killed_and_told() {
+fn leftover_processes_are_killed_and_reported() {
     let suite = suite(json!([case("abc", "abc", json!(ABC))]));
     let (code, report) = selftest(&suite, "--mutants", Some("leaves-a-daemon"));
     assert_eq!(code, Some(1));

@@ -1,4 +1,4 @@
-//! The proofs of `proofmark selftest` can fail. That they do not is for CI to see.
+//! Shows that the proofs of `proofmark selftest` can fail. CI runs the proofs themselves.
 
 use std::fs;
 
@@ -17,10 +17,10 @@ fn adversary(name: &str) -> &'static Adversary {
     find(name).unwrap()
 }
 
-/// The reference does nearly all right: taken for a null adversary it must be told, but for what needs
-/// the hooks that this one lacks.
+/// The reference does nearly everything right. As a null adversary it must be reported, except for requirements that
+/// need hooks which this adversary lacks.
 #[test]
-fn a_mark_is_noticed_and_what_needs_a_hook_is_not_given_without() {
+fn a_certified_adversary_is_noticed_and_hooks_are_respected() {
     let suite = embedded_suite();
     let reports =
         nulls::check_these(&suite, &[adversary("has-no-hooks")], EXCEPTIONS, &options()).unwrap();
@@ -40,7 +40,7 @@ fn a_mark_is_noticed_and_what_needs_a_hook_is_not_given_without() {
 }
 
 #[test]
-fn an_exception_that_is_not_needed_is_told() {
+fn superfluous_exceptions_are_reported() {
     let exception = Exception {
         adversary: "accepts-with-null",
         requirement: "UTILS-001",
@@ -57,7 +57,7 @@ fn an_exception_that_is_not_needed_is_told() {
 }
 
 #[test]
-fn a_wrong_list_of_broken_promises_is_told() {
+fn a_wrong_list_of_broken_promises_is_reported() {
     let saboteur = adversary("trims-keys");
     let check = |breaks: &[&str]| {
         let reports =
@@ -84,7 +84,7 @@ fn a_wrong_list_of_broken_promises_is_told() {
     );
 }
 
-/// An author's own suite, of whose contract no adversary has ever heard.
+/// An author's own suite with a contract that no adversary knows.
 #[test]
 fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
     let folder = TempDir::new().unwrap();
@@ -141,9 +141,9 @@ fn a_promise_that_nothing_can_break_is_found_in_any_suite() {
     );
 }
 
-/// The mutants are of a server's answers, so its command must not be taken for an adapter's.
+/// The mutants change a server's answers, so the command must not be taken for an adapter.
 #[test]
-fn a_server_without_an_adapter_stands_in_for_the_reference() {
+fn selftest_accepts_a_server_without_an_adapter() {
     let folder = TempDir::new().unwrap();
     let contract = folder.path().join("fixtures/common");
     fs::create_dir_all(&contract).unwrap();

@@ -1,4 +1,4 @@
-//! A verdict is a function of the case and of what was seen of it.
+//! A verdict is a function of the case and its transcript.
 
 use crate::common::{PROOFMARK, embedded_suite};
 use proofmark_judge::case::{Case, CaseKind};
@@ -8,8 +8,8 @@ use proofmark_suite::run::{Cancel, RunOptions, run};
 use proofmark_suite::subject::SubjectCommand;
 use rstest::rstest;
 
-/// Judged again without the subject, every case comes out as it did with it: passes, differences in
-/// answers, in files and in calls of fakes, answers that are none.
+/// Judged again without the subject, every case gets the same verdict: passes, differences in answers, files and
+/// calls of fakes, and bad answers.
 #[rstest]
 #[case("rewrites-old-lines", "sage.chronicle/append/")]
 #[case("tail-from-the-head", "sage.chronicle/tail/")]
@@ -17,7 +17,7 @@ use rstest::rstest;
 #[case("loses-some-causes", "sage.errors/")]
 #[case("no-reply", "sage.utils/")]
 #[case("implements-nothing", "sage.errors/")]
-fn judged_again_a_case_comes_out_the_same(#[case] adversary: &str, #[case] prefix: &str) {
+fn judging_again_gives_the_same_verdict(#[case] adversary: &str, #[case] prefix: &str) {
     let suite = embedded_suite();
     let written =
         |case: &&Case| case.name.starts_with(prefix) && !matches!(case.kind, CaseKind::Law(_));

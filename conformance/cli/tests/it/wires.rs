@@ -1,4 +1,4 @@
-//! Servers that are spoken to on their own wire, with and without an adapter.
+//! Servers on their own wire, with and without an adapter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ const NOW: &str = "2024-01-01T00:00:00Z";
 /// The MCP server of the reference.
 const SERVER: [&str; 7] = ["--", PROOFMARK, "subject", "--mcp", "common", "--time", NOW];
 
-/// The program in a folder of its own.
+/// Runs the program in a folder.
 fn proofmark(folder: &Path, args: &[&str]) -> Said {
     let mut program = Command::new(PROOFMARK);
     Said::of(program.args(args).current_dir(folder).env("TMPDIR", folder).output().unwrap())
@@ -23,10 +23,10 @@ fn here() -> TempDir {
     TempDir::new().unwrap()
 }
 
-/// The reference of `runs` as a program without an adapter.
+/// The reference server of `runs`, without an adapter.
 fn agent_runs() -> PathBuf {
     let program = Path::new(PROOFMARK).with_file_name("agent-runs");
-    // A CI has just built the whole workspace; building one package alone would compile its dependencies anew.
+    // CI has just built the whole workspace; building one package alone would recompile its dependencies.
     if std::env::var_os("CI").is_some() && program.exists() {
         return program;
     }
@@ -42,7 +42,7 @@ fn report(said: &Said) -> Value {
         .unwrap_or_else(|_| panic!("no report: {}{}", said.out, said.err))
 }
 
-/// The reasons of all failures, each once.
+/// The reasons of all failures, without duplicates.
 fn reasons(report: &Value) -> Vec<&str> {
     let cases = report["cases"].as_array().unwrap().iter();
     let mut reasons: Vec<&str> =
@@ -53,7 +53,7 @@ fn reasons(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn an_mcp_server_is_certified_as_it_stands_and_twice_the_same() {
+fn an_mcp_server_is_certified_without_an_adapter_and_reproducibly() {
     let folder = here();
     let certify = |out: &str| {
         let certify = ["certify", "--wire", "mcp", "--out", out];
@@ -78,7 +78,7 @@ fn a_manifest_names_the_wire() {
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
 }
 
-/// An adapter that names another MCP server for each contract: one is right, one refuses everything.
+/// An adapter that names a different MCP server for each contract: one is right, one refuses everything.
 const TWO_SERVERS: &str = r#"
 import json, sys
 program, now = sys.argv[1:]
@@ -98,7 +98,7 @@ for line in sys.stdin:
         break
 "#;
 
-/// Two contracts on the same wire, in a suite of an author's own.
+/// Two contracts on the same wire, in an author's suite.
 fn two_contracts(folder: &Path) {
     for (id, prefix, success) in [("my.open", "OPEN", true), ("my.closed", "CLOSED", false)] {
         let at = folder.join("fixtures").join(id);
@@ -122,7 +122,7 @@ fn two_contracts(folder: &Path) {
 }
 
 #[test]
-fn two_contracts_on_one_wire_have_a_server_each() {
+fn two_contracts_on_one_wire_have_separate_servers() {
     if !is_there("python3") {
         return;
     }
@@ -139,21 +139,21 @@ fn two_contracts_on_one_wire_have_a_server_each() {
     assert_eq!(wires.map(|one| &one["state"]).collect::<Vec<_>>(), ["sound", "sound"]);
 }
 
-/// A server without an adapter cannot say which contract it is for.
+/// A server without an adapter cannot say which contract it implements.
 #[test]
-fn a_server_is_for_the_contract_that_is_named() {
+fn the_contract_of_a_server_must_be_named() {
     let folder = here();
     two_contracts(folder.path());
     let certify = ["certify", "--suite", ".", "--wire", "mcp"];
     let said = proofmark(folder.path(), &[&certify[..], &SERVER].concat());
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("say with --contract"), "{}", said.err);
+    assert!(said.err.contains("name the server's contract with --contract"), "{}", said.err);
     assert!(said.err.contains("my.closed, my.open"), "{}", said.err);
     let http = ["certify", "--suite", ".", "--wire", "http", "--", "server", "{port}"];
     let said = proofmark(folder.path(), &http);
     assert_eq!(said.code, Some(2));
     assert!(
-        said.err.contains("no contract of this suite is spoken on the wire `http`"),
+        said.err.contains("no contract of this suite uses the wire `http`"),
         "{}",
         said.err
     );
@@ -162,7 +162,7 @@ fn a_server_is_for_the_contract_that_is_named() {
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
 }
 
-/// An adapter for some contracts and a server for another are one subject.
+/// An adapter for some contracts and a server for another form one subject.
 #[test]
 fn a_server_stands_beside_an_adapter() {
     let folder = here();
@@ -192,7 +192,7 @@ fn a_server_stands_beside_an_adapter() {
 #[rstest]
 #[case::no_command("[contract.runs]\nwire = \"http\"", "names a wire")]
 #[case::no_port("[contract.runs]\nwire = \"http\"\ncommand = [\"serve\"]", "{port}")]
-#[case::no_wire("[contract.runs]\nready = \"/\"\ncommand = [\"serve\"]", "give its `wire`")]
+#[case::no_wire("[contract.runs]\nready = \"/\"\ncommand = [\"serve\"]", "set `wire` to")]
 #[case::unknown(
     "[contract.runs]\nwire = \"carrier-pigeon\"\ncommand = [\"serve\"]",
     "unknown variant"
@@ -206,7 +206,7 @@ fn a_wrong_manifest_is_told(#[case] lines: &str, #[case] shown: &str) {
 }
 
 #[test]
-fn a_server_over_http_is_started_waited_for_and_ended() {
+fn an_http_server_is_started_awaited_and_stopped() {
     let folder = here();
     let server = agent_runs();
     let server = server.to_str().unwrap();
@@ -238,10 +238,10 @@ fn a_server_over_http_is_started_waited_for_and_ended() {
 }
 
 #[rstest]
-#[case::not_ready(&["sleep", "{port}"], "not answered")]
-#[case::ended(&["false", "{port}"], "ended")]
+#[case::not_ready(&["sleep", "{port}"], "did not answer 2xx")]
+#[case::ended(&["false", "{port}"], "the server exited")]
 #[case::not_there(&["no-such-server", "{port}"], "cannot be started")]
-fn a_server_that_does_not_serve_is_told(#[case] command: &[&str], #[case] shown: &str) {
+fn a_server_that_does_not_start_is_reported(#[case] command: &[&str], #[case] shown: &str) {
     let folder = here();
     let manifest = format!(
         "[subject]\nstart-timeout-ms = 300\n[contract.runs]\nwire = \"http\"\ncommand = {command:?}\n"
@@ -259,7 +259,7 @@ fn a_server_that_does_not_serve_is_told(#[case] command: &[&str], #[case] shown:
 #[case::no_port(&["--wire", "http", "--", "serve"], "{port}")]
 #[case::no_server(&["--wire", "mcp", "reference"], "required")]
 #[case::ready_of_nothing(&["--ready", "/", "--", "serve"], "--wire")]
-fn wrong_words_about_wires_are_told(#[case] args: &[&str], #[case] shown: &str) {
+fn wrong_wire_options_are_reported(#[case] args: &[&str], #[case] shown: &str) {
     let folder = here();
     let said = proofmark(folder.path(), &[&["run"], args].concat());
     assert_eq!(said.code, Some(2));
@@ -267,7 +267,7 @@ fn wrong_words_about_wires_are_told(#[case] args: &[&str], #[case] shown: &str) 
 }
 
 #[test]
-fn the_envelope_is_looked_for_in_any_server() {
+fn envelope_checks_any_server() {
     let folder = here();
     let server = SERVER;
     let said = proofmark(folder.path(), &[&["envelope", "--use-all"], &server[..]].concat());
@@ -277,7 +277,7 @@ fn the_envelope_is_looked_for_in_any_server() {
     assert_eq!(report(&said)["kept"], json!(27));
 }
 
-/// A server of two tools, of which one speaks plainly.
+/// A server with two tools, one of which answers with plain text.
 const PLAIN: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -304,7 +304,7 @@ fn tools_without_an_envelope_are_named() {
 #[case::no_mcp(&["cat"])]
 #[case::gone(&["true"])]
 #[case::not_there(&["no-such-server"])]
-fn what_is_no_server_decides_nothing(#[case] command: &[&str]) {
+fn envelope_gives_no_verdict_without_a_server(#[case] command: &[&str]) {
     let folder = here();
     let said =
         proofmark(folder.path(), &[&["envelope", "--timeout", "500", "--"], command].concat());

@@ -1,4 +1,4 @@
-//! How the reference serves `common`: an MCP server, which is this same program started once more.
+//! Serves the reference of `common`: an MCP server, started as another process of this program.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn operations(subject: Subject) -> Subject {
         .serves(CONTRACT, async |session, _| mcp_wire(CONTRACT, &session.script().clock.start))
 }
 
-/// The reference's server after this function has changed it.
+/// The reference's server, modified by this function.
 pub(crate) struct Bent(pub(crate) fn(Server) -> Server);
 
 impl McpServer for Bent {
@@ -24,16 +24,16 @@ impl McpServer for Bent {
         let server = (self.0)(server_at(now)?);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = runtime.block_on(server.serve(stdin(), stdout()));
-        // A read of stdin that is under way must not keep the process.
+        // A pending read of stdin must not keep the process alive.
         runtime.shutdown_background();
         served
     }
 }
 
-/// The reference's server, with a clock that stands still.
+/// The reference's server with a fixed clock.
 pub(crate) fn server_at(now: &str) -> io::Result<Server> {
     let now: Timestamp = now.parse().map_err(|fault| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("`{now}` is no time: {fault}"))
+        io::Error::new(io::ErrorKind::InvalidInput, format!("`{now}` is not a time: {fault}"))
     })?;
     Ok(Server::in_memory(Arc::new(move || now)))
 }

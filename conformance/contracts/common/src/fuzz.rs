@@ -1,4 +1,4 @@
-//! Any conversation with the server.
+//! Fuzzes conversations with the server.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 pub(crate) const TARGETS: &[FuzzTarget] =
     &[FuzzTarget { name: "mcp", check: conversation, seeds: conversations }];
 
-/// After `initialize` any bytes are read as lines: what is a request is answered once, what a tool says is an envelope.
+/// Sends `initialize`, then any bytes as lines. Every request gets one answer, and every tool answers with an
+/// envelope.
 fn conversation(bytes: &[u8]) {
     let hello = json!({
         "jsonrpc": "2.0", "id": "first", "method": "initialize",
@@ -51,7 +52,7 @@ fn is_envelope(envelope: &Value) {
     assert_eq!(failed, !envelope["error"].is_null(), "{envelope}");
 }
 
-/// Every call of a case, as a line.
+/// Every call of a case, as one line.
 fn conversations(top: &Path) -> Vec<Vec<u8>> {
     let line = |(id, args): (usize, &Value)| {
         let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": args });

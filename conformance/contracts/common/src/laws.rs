@@ -1,4 +1,4 @@
-//! Laws of `common`. What is expected is worked out here by plain code, and from the contract's text alone.
+//! Laws of `common`. Plain code computes the expected values from the contract's text alone.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-text-is-cut-between-characters",
         contract: "common",
-        why: "Half a character is another text, and one that was left out without need is missed.",
+        why: "Half a character changes the text, and a character cut without need is lost.",
         shows: &["COMMON-072"],
         origin: "oracle: a walk over the characters",
         operations: &[TOOL],
@@ -26,7 +26,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-cut-is-told",
         contract: "common",
-        why: "Who is not told how much is missing does not know whether to ask again.",
+        why: "A client that does not know how much is missing cannot decide whether to ask again.",
         shows: &["COMMON-074"],
         origin: "oracle: a walk over the characters",
         operations: &[TOOL],
@@ -45,7 +45,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-good-node-id-is-accepted",
         contract: "common",
-        why: "What a node may be called is said by the contract, and not by what a server had in mind.",
+        why: "The contract defines node ids, not the server's implementation.",
         shows: &["COMMON-033"],
         origin: "contract",
         operations: &[TOOL],
@@ -66,7 +66,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-bad-node-id-is-refused",
         contract: "common",
-        why: "A bar or a control character in a name is found again in a key or on a screen.",
+        why: "A bar or a control character in a name later breaks a key or a screen.",
         shows: &["COMMON-034"],
         origin: "contract",
         operations: &[TOOL],
@@ -84,7 +84,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-series-of-writes-keeps-the-last-that-was-done",
         contract: "common",
-        why: "A write that was refused and is found in the end is an update lost.",
+        why: "A refused write that takes effect is a lost update.",
         shows: &["COMMON-055"],
         origin: "contract",
         operations: &[TOOL],
@@ -97,7 +97,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-page-is-a-part-of-the-list",
         contract: "common",
-        why: "Whoever reads page after page reads each item once.",
+        why: "Reading page after page must return each item once.",
         shows: &["COMMON-069"],
         origin: "contract",
         operations: &[TOOL],
@@ -108,7 +108,7 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
-/// The longest beginning of at most so many bytes that ends between two characters.
+/// The longest prefix of at most `most` bytes that ends between two characters.
 fn beginning(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for letter in text.chars() {
@@ -120,7 +120,7 @@ fn beginning(text: &str, most: usize) -> String {
     shown
 }
 
-/// Any notes, read under some caps. `expected` makes the expected result of one.
+/// Any notes, read with several caps. `expected` computes the result for one cap.
 fn notes_and_caps(expected: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
     let knob = proptest::sample::select(vec!["max_chars", "max_bytes"]);
     let caps = proptest::collection::vec((knob, 0..40_usize), 1..5);
@@ -152,8 +152,7 @@ fn notes_and_caps(expected: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// An id that the text allows, whatever is made of white space and of the further control characters: that is an
-/// interpretation.
+/// An id that the text allows. Without white space and further control characters, which are interpretations.
 fn node_id() -> impl Strategy<Value = String> {
     text()
         .prop_map(|text| {
@@ -169,8 +168,8 @@ fn bad_character() -> impl Strategy<Value = char> {
     prop_oneof![Just('|'), proptest::char::range('\0', '\u{1f}'), Just('\u{7f}'),]
 }
 
-/// Writes to a plan. One with a number expects the revision of a state before, or of none that ever was; the others
-/// expect the one that is there.
+/// Writes to a plan. A write with a number expects an earlier or a nonexistent revision; the others expect the
+/// current one.
 fn series(writes: &[Option<u8>]) -> Value {
     let plan = json!({ "workspace": "<case>", "title": "at first" });
     let mut steps = vec![saved("state0", done("plans_create", &plan))];
@@ -202,7 +201,7 @@ fn series(writes: &[Option<u8>]) -> Value {
     in_workspace(steps)
 }
 
-/// Pages of a list, held against the whole of it: in which order it is, is an interpretation.
+/// Pages of a list, compared with the whole list. The order of the list is an interpretation.
 fn paged(count: usize, pages: &[(usize, usize)]) -> Value {
     let node =
         |number: usize| json!({ "workspace": "<case>", "node": format!("n{number}"), "type": "t" });
@@ -223,7 +222,7 @@ fn paged(count: usize, pages: &[(usize, usize)]) -> Value {
     in_workspace(steps)
 }
 
-/// Steps in a workspace of the case's own.
+/// Steps in the case's own workspace.
 fn in_workspace(steps: Vec<Value>) -> Value {
     let made = done("workspaces_create", &json!({ "workspace": "<case>" }));
     let steps: Vec<Value> = [made].into_iter().chain(steps).collect();

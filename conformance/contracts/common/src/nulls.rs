@@ -1,4 +1,4 @@
-//! MCP servers that speak the envelope of `common` and do nothing right, or are hostile to the harness.
+//! MCP servers that keep the envelope of `common` but do nothing right, or are hostile to the harness.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -101,7 +101,7 @@ fn tool(params: &Value) -> &str {
     params["name"].as_str().unwrap_or_default()
 }
 
-/// Answers every call with the envelope that `envelope` makes of the tool and its arguments.
+/// Answers every call with the envelope that `envelope` builds from the tool and its arguments.
 fn says(envelope: impl Fn(&str, &Value) -> Value) -> io::Result<()> {
     serve(|id, params, lines| {
         push_result(lines, id, &as_result(&envelope(tool(params), &params["arguments"])));
@@ -125,7 +125,7 @@ fn accepted(tool: &str, result: &Value) -> Value {
     })
 }
 
-/// Refuses every call with one code, and suggests to call the same again.
+/// Refuses every call with one code, and suggests the same call again.
 fn refuses(code: &str) -> io::Result<()> {
     says(|tool, arguments| {
         let mut envelope = accepted(tool, &json!({}));
@@ -139,7 +139,7 @@ fn refuses(code: &str) -> io::Result<()> {
     })
 }
 
-/// The first answer in a workspace is nonsense, and every other one is late.
+/// The first answer in a workspace is nonsense; each later one is the answer to the previous call.
 fn lags() -> io::Result<()> {
     let server = server_at(NOW)?;
     let mut before = BTreeMap::new();
@@ -152,12 +152,12 @@ fn lags() -> io::Result<()> {
     })
 }
 
-/// A right answer, given to the wrong one: success for a refusal. Who finds nobody to exchange with gets nonsense, for
-/// cases are alike, and an answer that is right by accident would be no exchange.
+/// Swaps the answers of two calls: success for a refusal. A call without a partner gets nonsense, because a swap
+/// between similar cases could be right by accident.
 fn swaps() -> io::Result<()> {
     let server = server_at(NOW)?;
     let (calls, under_way) = mpsc::channel::<(Id, Value)>();
-    // Ends with the channel.
+    // Stops when the channel closes.
     let exchange = std::thread::spawn(move || -> io::Result<()> {
         while let Ok((id, right)) = under_way.recv() {
             let mut lines = Vec::new();
@@ -178,7 +178,7 @@ fn swaps() -> io::Result<()> {
     });
     serve(move |id, params, _| {
         let right = as_result(&server.call(tool(params), &params["arguments"]));
-        // Where nobody exchanges any longer, the output is gone, and so is whoever reads it.
+        // If the exchange is gone, so is stdout.
         let open = calls.send((id.clone(), right)).is_ok();
         Ok(if open { Then::GoOn } else { Then::Stop })
     })?;

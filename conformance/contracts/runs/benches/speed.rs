@@ -1,5 +1,5 @@
-//! Events of `runs` from a request to those who watch, against a bare axum server that passes bodies on; and what an idle
-//! consumer costs.
+//! Speed of events in `runs`, from a REST request to all consumers, compared with a bare axum server that forwards
+//! bodies. Also the memory of an idle consumer.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -24,7 +24,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Requests under way at a time.
+/// Requests in flight.
 const AT_A_TIME: usize = 16;
 const ROUNDS: usize = 5;
 const IDLE: usize = 400;
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn bench() -> Result<(), String> {
-    // Server and client on one machine, as a user interface and its server are.
+    // Server and client on one machine, like a user interface and its server.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -56,7 +56,7 @@ fn bench() -> Result<(), String> {
                 Flush::System => {
                     tell(&what, &figure, &format!("at most {goal}"), ratio <= goal)?;
                 }
-                // What the disk takes is the disk's.
+                // The disk's share depends on the machine, so it has no goal.
                 Flush::Disk => compare(&what, &figure)?,
             }
         }
@@ -64,7 +64,7 @@ fn bench() -> Result<(), String> {
     idle()
 }
 
-/// Where events are made and watched.
+/// The URLs that make and stream events.
 struct Endpoints {
     post: String,
     body: Value,
@@ -87,7 +87,7 @@ async fn bare() -> Result<Endpoints, String> {
         })
     }
     async fn take(State(sender): State<broadcast::Sender<String>>, body: String) -> String {
-        // With nobody there it is lost, as a bare server would.
+        // Without a receiver the event is lost, as on any bare server.
         let _nobody = sender.send(body.clone());
         body
     }
@@ -129,7 +129,7 @@ async fn new_run(base: &str) -> Result<String, String> {
     run["id"].as_str().map(str::to_owned).ok_or_else(|| format!("no run: {run}"))
 }
 
-/// How long so many events take until every consumer has them.
+/// How long it takes until every consumer has all events.
 async fn passed_on(place: &Endpoints, consumers: usize, events: u32) -> Result<Duration, String> {
     let client =
         reqwest::Client::builder().no_proxy().build().map_err(|fault| fault.to_string())?;
@@ -141,7 +141,7 @@ async fn passed_on(place: &Endpoints, consumers: usize, events: u32) -> Result<D
     for _ in 0..consumers {
         sockets.push(connect_async(&place.watch).await.map_err(|fault| fault.to_string())?.0);
     }
-    // What was there before is read, up to a mark that all of them see.
+    // Skip the past, up to a mark that every consumer sees.
     let mark = format!("mark {:?}", Instant::now());
     request(&mark).await.map_err(|fault| fault.to_string())?;
     let caught_up = sockets.iter_mut().map(|socket| until(socket, &mark));
@@ -182,7 +182,7 @@ async fn take(socket: &mut Socket, count: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// The memory of a server with many consumers to whom nothing is told.
+/// The memory of a server with many idle consumers.
 fn idle() -> Result<(), String> {
     let message = |fault: std::io::Error| fault.to_string();
     let status = Command::new("cargo")
@@ -193,7 +193,7 @@ fn idle() -> Result<(), String> {
         return Err("agent-runs cannot be built".to_owned());
     }
     let folder = TempDir::new().map_err(message)?;
-    // Cargo puts benches into a folder below that of programs.
+    // Cargo puts benches one folder below programs.
     let bench = std::env::current_exe().map_err(message)?;
     let built = bench.ancestors().nth(2).ok_or("the bench is in no target folder")?;
     let mut server = Server(
@@ -214,7 +214,7 @@ fn idle() -> Result<(), String> {
         let run = new_run(&base).await?;
         let url = format!("{}/ws?runId={run}", base.replacen("http", "ws", 1));
         let connect = async || connect_async(&url).await.map_err(|fault| fault.to_string());
-        // The first ones make the server reserve what it reserves once.
+        // The first consumers cause one-time allocations.
         let mut sockets = Vec::new();
         for _ in 0..10 {
             sockets.push(connect().await?);
@@ -222,7 +222,7 @@ fn idle() -> Result<(), String> {
         let before = resident(pid)?;
         for _ in 0..IDLE {
             let mut socket = connect().await?;
-            // It is there once it has told the past.
+            // The consumer is connected once it has received the past.
             take(&mut socket.0, 1).await?;
             sockets.push(socket);
         }
@@ -234,12 +234,12 @@ fn idle() -> Result<(), String> {
     tell("memory of an idle consumer", &format!("{each:.1} KiB"), "at most 64 KiB", each <= 64.0)
 }
 
-/// A server that ends with the benchmark.
+/// A server that stops with the benchmark.
 struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _gone = self.0.kill();
         let _ended = self.0.wait();
     }
@@ -251,5 +251,5 @@ fn resident(pid: u32) -> Result<u64, String> {
         .map_err(|fault| fault.to_string())?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.ok_or_else(|| "the system does not tell the memory of a process".to_owned())
+    number.ok_or_else(|| "cannot read the memory of the process from /proc".to_owned())
 }

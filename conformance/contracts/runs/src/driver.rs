@@ -1,4 +1,4 @@
-//! The contract `runs`: a server for each session, in this process, with the harness as the provider of its agents.
+//! The driver of `runs`: a server for each session, in this process, with the harness as the provider of its agents.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,35 +39,35 @@ impl State for Serving {
     }
 }
 
-/// Starts the server of a session, and tells where it is. It stops when the session is dropped.
+/// Starts the server of a session and returns its address. The server stops when the session is dropped.
 async fn open(session: &Session, fakes: Fakes, policy: Arc<dyn Policy>) -> Result<Value, String> {
     let script = session.script();
     let folder = script.workspace.as_ref().ok_or("the server needs a workspace for its runs")?;
     let now: Timestamp =
-        script.clock.start.parse().map_err(|fault| format!("`clock.start` is no time: {fault}"))?;
+        script.clock.start.parse().map_err(|fault| format!("`clock.start` is not a time: {fault}"))?;
     let provider = Arc::new(HarnessProvider { fakes });
     let settings = Settings {
         policy,
-        // The harness ends the process, never the machine.
+        // The harness kills the process, never the machine, so data need not reach the disk.
         flush: Flush::System,
         ..Settings::new(provider, Arc::new(move || now))
     };
     let engine = Engine::open(folder, settings).await.map_err(|fault| fault.to_string())?;
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-    let listener = bound.map_err(|fault| format!("no port can be had: {fault}"))?;
+    let listener = bound.map_err(|fault| format!("cannot bind a port: {fault}"))?;
     let address = listener.local_addr().map_err(|fault| fault.to_string())?;
     let (serving, dropped) = oneshot::channel::<()>();
     let kept = session.state::<Serving>().map_err(|_| "the session cannot keep its server")?;
     *kept.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(serving);
     let until = async {
-        // Whether it is told or dropped, it is the end.
+        // Either a message or a dropped sender stops the server.
         let _end = dropped.await;
     };
     tokio::spawn(agent_runs::serve(engine, listener, until));
     Ok(json!({ "wire": { "http": { "base": format!("http://{address}") } } }))
 }
 
-/// A provider that the harness plays.
+/// A provider played by the harness.
 struct HarnessProvider {
     fakes: Fakes,
 }
@@ -118,5 +118,5 @@ impl Provider for HarnessProvider {
 }
 
 fn unplayable(what: &str, answer: &Value) -> ProviderFault {
-    ProviderFault(format!("the answer of fake `provider` is no {what}: {answer}"))
+    ProviderFault(format!("the answer of fake `provider` is not a valid {what}: {answer}"))
 }

@@ -1,4 +1,4 @@
-//! Any log of a run.
+//! Fuzzes logs of a run.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[FuzzTarget { name: "runs", check: lo
 
 const RUN: &str = "11111111-1111-4111-8111-111111111111";
 
-/// A folder with any log is opened. The run is served, and then again; or it is refused, and its log is left as it is;
-/// or nothing was told of it. Whole lines stay where they are.
+/// Opens a folder with any log, twice. Either the run is served both times, or it is refused and its log is
+/// unchanged, or the log does not contain it. Whole lines are never changed.
 fn log(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let of_run = folder.path().join("runs").join(RUN);
@@ -59,7 +59,7 @@ fn opened(folder: &Path, run: Id) -> Found {
     })
 }
 
-/// A log with events of every kind that changes a run, whole and cut.
+/// A log with every event type that changes a run, whole and truncated.
 fn logs(_: &Path) -> Vec<Vec<u8>> {
     let id = |number: u32| format!("{number:08}-2222-4222-8222-222222222222");
     let ts = "2024-01-01T00:00:00Z";
@@ -122,7 +122,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 mod tests {
     use super::*;
 
-    /// Else the fuzzer would begin with logs of which nothing is believed.
+    /// Otherwise the fuzzer would start from logs that the server rejects.
     #[test]
     fn the_seeds_of_logs_are_served() {
         let run: Id = RUN.parse().unwrap();

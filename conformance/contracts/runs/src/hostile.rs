@@ -1,4 +1,4 @@
-//! The reference, hostile to those who read its streams.
+//! The reference, hostile to readers of its streams.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Policy for Floods {
     fn served(&self, to: Served, events: Vec<Line>) -> Vec<Line> {
         match to {
             Served::Answer | Served::Rest => events,
-            // More than anybody reads; a consumer that leaves ends it.
+            // More than anybody reads. It stops when the consumer disconnects.
             Served::Past | Served::Missed | Served::Live => {
                 events.iter().cycle().take(1 << 20).cloned().collect()
             }

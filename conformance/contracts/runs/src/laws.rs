@@ -1,4 +1,4 @@
-//! Laws of `runs`: whatever is done in whatever order, what is told is what was done.
+//! Laws of `runs`: whatever the order of changes, the log and the stream report exactly those changes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use proofmark_judge::law::Law;
 
-/// The hook of those who ask a provider for turns.
+/// The hook of subjects that ask a provider for turns.
 const PROVIDER: &str = "runs.provider";
 
 pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "the-history-is-the-log",
         contract: "runs",
-        why: "Who reads the log and who asks the server must learn the same.",
+        why: "The log and the server must agree.",
         shows: &["RUNS-019"],
         origin: "contract",
         operations: &[],
@@ -23,7 +23,7 @@ pub(crate) const LAWS: &[Law] = &[
                 .prop_map(|deeds| {
                     let mut steps = two_nodes();
                     steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
-                    // A change that changes nothing may be told or not.
+                    // A change without effect may or may not be reported.
                     let least = vec![json!({ "$any": "object" }); 3];
                     let mut history = request("GET", &["events"], None);
                     history["returns"] = good(json!({ "$startsWith": least }));
@@ -42,7 +42,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "a-node-is-what-it-was-made-and-changed-to",
         contract: "runs",
-        why: "A change that is lost, or that takes something else with it, is found when it is too late.",
+        why: "A change that gets lost, or changes something else, is noticed too late.",
         shows: &["RUNS-040"],
         origin: "contract",
         operations: &[],
@@ -66,7 +66,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "edges-are-told-as-they-come-and-go",
         contract: "runs",
-        why: "A user interface draws what it is told, and nothing else.",
+        why: "A user interface draws what it receives, and nothing else.",
         shows: &["RUNS-053"],
         origin: "contract",
         operations: &[],
@@ -79,7 +79,7 @@ pub(crate) const LAWS: &[Law] = &[
                     let events: Vec<Value> =
                         done.iter().filter_map(|(_, events)| events.clone()).collect();
                     steps.extend(done.into_iter().map(|(step, _)| step));
-                    // One more, so that what is told too much is seen.
+                    // One more event, so that superfluous events are noticed.
                     let (last, event) = new_edge(0, 1, "last");
                     steps.push(last);
                     let both = json!([{ "type": "edge.created" }, { "type": "edge.deleted" }]);
@@ -95,7 +95,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "what-waits-is-taken-once-and-in-order",
         contract: "runs",
-        why: "Work that is lost, doubled or mixed up is not the work that was asked for.",
+        why: "Work must not be lost, doubled or mixed up.",
         shows: &["RUNS-071"],
         origin: "contract",
         operations: &[PROVIDER],
@@ -112,7 +112,7 @@ const NODES: [&str; 2] = ["a", "b"];
 const LABELS: [&str; 3] = ["Ann", "Bob", "Cleo"];
 const PROVIDERS: [&str; 4] = ["codex", "claude", "gemini", "custom"];
 
-/// Something that can be done to a run of two nodes.
+/// An action on a run of two nodes.
 #[derive(Debug, Clone)]
 enum Deed {
     Rename {
@@ -131,7 +131,7 @@ enum Deed {
         from: usize,
         to: usize,
     },
-    /// Of the edges that are there, if there are any.
+    /// One of the existing edges, if there are any.
     Cut(Index),
     Say(&'static str),
 }
@@ -147,12 +147,12 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Not every server takes a word to nobody.
+/// Not every server accepts a message without a recipient.
 fn deed_or_word() -> impl Strategy<Value = Deed> {
     prop_oneof![5 => deed(), 1 => select(&LABELS[..]).prop_map(Deed::Say)]
 }
 
-/// The steps of the deeds, each with what the stream tells of an edge.
+/// The steps of the actions, each with the edge event that the stream must contain.
 fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
     let mut there: Vec<String> = Vec::new();
     let mut steps = Vec::new();
@@ -166,7 +166,7 @@ fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
             Deed::Switch { node, provider } => change(*node, json!({ "provider": provider })),
             Deed::Gate { node, gated } => change(*node, json!({ "permissions": gate(*gated) })),
             Deed::Say(word) => {
-                // To nobody: no node takes it, and no turn begins.
+                // Without a recipient: no node gets it, and no turn begins.
                 (request("POST", &["chat"], Some(json!({ "content": word }))), None)
             }
             Deed::Cut(index) if !there.is_empty() => {
@@ -182,14 +182,14 @@ fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
                 there.push(name);
                 (step, Some(events))
             }
-            // Nothing to cut: something is done all the same.
+            // No edge to remove, so do something else.
             Deed::Cut(_) => change(0, json!({ "label": unlike("Dora", number) })),
         });
     }
     steps
 }
 
-/// A label that the node has not yet: a change that changes nothing may be told or not.
+/// A label that the node does not have yet, because a change without effect may or may not be reported.
 fn unlike(label: &str, number: usize) -> String {
     format!("{label} {number}")
 }
@@ -199,7 +199,7 @@ fn gate(gated: bool) -> Value {
     json!({ "cliPermissionsMode": mode, "spawnRequiresApproval": true })
 }
 
-/// What the deeds make of the nodes, worked out from the deeds alone.
+/// The expected nodes, computed from the actions alone.
 fn nodes_after(deeds: &[Deed]) -> [Value; 2] {
     let mut nodes = [0, 1].map(first_body);
     let mut edges = 0_usize;
@@ -234,7 +234,7 @@ fn two_nodes() -> Vec<Value> {
     [new_run()].into_iter().chain(made).collect()
 }
 
-/// The step that makes an edge, and what the stream tells of it.
+/// The step that makes an edge, and its stream event.
 fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
     let id = |node: usize| json!({ "$ref": format!("{}/body/id", NODES[node]) });
     let body = json!({ "from": id(from), "to": id(to) });
@@ -246,7 +246,7 @@ fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
     (step, json!({ "$open": { "type": "edge.created", "edge": edge } }))
 }
 
-/// While the first turn waits for its approval, these are said to its node.
+/// Sends these messages to a node while its first turn waits for an approval.
 fn queued(words: &[&str]) -> Value {
     let tool = json!({ "id": "11111111-1111-4111-8111-111111111111", "name": "command", "args": { "cmd": "ls" } });
     let turns = json!([{ "items": [{ "tool": tool }, { "delta": "One." }] }, { "items": [{ "delta": "Two." }] }]);
@@ -263,7 +263,7 @@ fn queued(words: &[&str]) -> Value {
     let returns = json!([{ "$open": asked }]);
     let until = json!({ "call": "ws.until", "args": args, "returns": returns, "as": "asked" });
     let mut steps = vec![new_run(), open(), made, say("First."), until];
-    // The mark is nowhere but in what is said, so each is there once, in its place, and nothing else.
+    // The mark occurs only in these messages, so each message must appear once, in order, and nothing else.
     let marked: Vec<String> =
         words.iter().enumerate().map(|(number, word)| format!("☃{number} {word}")).collect();
     steps.extend(marked.iter().map(|content| say(content)));
@@ -296,7 +296,8 @@ fn open() -> Value {
     json!({ "call": "ws.open", "args": args, "returns": { "open": true } })
 }
 
-/// A request about something of the run; what is not a word of a path is the name of an answer, and stands for its id.
+/// A request about a part of the run. A path segment that is no known word is the name of an answer, and stands for
+/// its id.
 fn request(method: &str, rest: &[&str], body: Option<Value>) -> Value {
     let words = ["nodes", "edges", "chat", "events"];
     let segment = |part: &&str| {

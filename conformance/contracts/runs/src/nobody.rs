@@ -1,4 +1,4 @@
-//! A provider of agents' turns that is not there.
+//! A provider that is never available.
 
 use agent_runs::{Forward, Item, Provider, ProviderFault, TurnAsk};
 use futures::FutureExt as _;

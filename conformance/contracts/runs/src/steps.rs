@@ -1,4 +1,4 @@
-//! Steps in the words of `runs`: nodes and edges, what their providers will play, and what the user sees and says.
+//! The steps of `runs`: nodes and edges, what their providers play, and what the user sees and does.
 
 use cucumber::{gherkin, given, then, when};
 use serde_json::{Value, json};
@@ -9,25 +9,25 @@ use proofmark_suite::gherkin::vocabulary::VocabularyStep;
 
 use crate::CONTRACT;
 
-/// For `proofmark steps`, in the order in which one tells a story.
+/// For `proofmark steps`, in the order of a typical scenario.
 pub(crate) const STEPS: &[VocabularyStep] = &[
-    VocabularyStep::plain("Given a run", "Makes a run, and the user watches its stream.")
+    VocabularyStep::plain("Given a run", "Creates a run and watches its stream as the user.")
         .of(CONTRACT),
     VocabularyStep::plain(
         r#"Given the node "Implementer A" of role "implementer""#,
-        "Makes a node of this label and role.",
+        "Creates a node with this label and role.",
     )
         .of(CONTRACT)
         .after(&["Given a run"]),
     VocabularyStep::plain(
         r#"Given the gated node "Implementer A" of role "implementer""#,
-        "Makes a node that asks before its tools run.",
+        "Creates a node that asks before its tools run.",
     )
         .of(CONTRACT)
         .after(&["Given a run"]),
     VocabularyStep::plain(
         r#"Given an edge from "Implementer A" to "Reviewer""#,
-        "Makes an edge between two nodes, with its defaults.",
+        "Creates an edge between two nodes, with default settings.",
     )
         .of(CONTRACT)
         .after(WORKING),
@@ -41,67 +41,67 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
     VocabularyStep::with(
         r#"Given the provider of "Implementer A" will play in every further turn:"#,
         r#"[{"done": {"message": "Done."}}]"#,
-        "The items of each turn after those that are played once.",
+        "The items of every turn after the scripted ones.",
     )
         .of(CONTRACT)
         .after(WORKING),
-    VocabularyStep::plain(r#"When the user tells "Implementer A" "Tidy up.""#, "A message to this node.")
+    VocabularyStep::plain(r#"When the user tells "Implementer A" "Tidy up.""#, "Sends a message to this node.")
         .of(CONTRACT)
         .after(WORKING),
     VocabularyStep::plain(
         r#"When "Implementer A" asks for an approval"#,
-        "The user watches until the node wants an approval.",
+        "Waits until the node asks for an approval.",
     )
         .of(CONTRACT)
         .after(WORKING),
-    VocabularyStep::plain("When the user approves", "The approval that was asked for last is given.")
+    VocabularyStep::plain("When the user approves", "Approves the latest approval.")
         .of(CONTRACT)
         .after(WORKING),
-    VocabularyStep::plain("When the user denies", "The approval that was asked for last is refused.")
+    VocabularyStep::plain("When the user denies", "Denies the latest approval.")
         .of(CONTRACT)
         .after(WORKING),
     VocabularyStep::with(
         "When the user approves other arguments:",
         r#"{"cmd": "ls"}"#,
-        "The approval that was asked for last is given, with these arguments for the tool.",
+        "Approves the latest approval with these tool arguments.",
     )
         .of(CONTRACT)
         .after(WORKING),
     VocabularyStep::plain(
         r#"When "Implementer A" is idle again"#,
-        "The user watches until the node is idle.",
+        "Waits until the node is idle.",
     )
         .of(CONTRACT)
         .after(WORKING),
-    VocabularyStep::plain("When the run stalls", "The user watches until the run has stalled.")
+    VocabularyStep::plain("When the run stalls", "Waits until the run has stalled.")
         .of(CONTRACT)
         .after(WORKING),
     VocabularyStep::plain(
         "When the server is killed and starts again",
-        "The server gets SIGKILL; a new one serves the same folder, and the user watches from the beginning.",
+        "Kills the server with SIGKILL, starts a new one in the same folder, and watches from the beginning.",
     )
         .of(CONTRACT)
         .after(WORKING),
-    VocabularyStep::plain("When the user looks at the run", "The run as it is now.")
+    VocabularyStep::plain("When the user looks at the run", "Fetches the current run.")
         .of(CONTRACT)
         .after(WORKING),
     VocabularyStep::with(
         "Then the run is:",
         r#"{"status": "paused"}"#,
-        "The run that was looked at has these members.",
+        "The fetched run has these members.",
     )
         .of(CONTRACT)
         .after(&["Given a run", "When the user looks at the run"]),
     VocabularyStep::with(
         "Then of these kinds the user saw exactly:",
         r#"[{"type": "tool.started"}]"#,
-        "Until what was waited for, these events came, in this order, and no others of their types.",
+        "Up to the awaited event, exactly these events of their types came, in this order.",
     )
         .of(CONTRACT)
         .after(WORKING),
 ];
 
-/// Examples speak of these nodes, and of an approval that one of them asks for.
+/// The examples use these nodes, and an approval that one of them requests.
 const WORKING: &[&str] = &[
     "Given a run",
     r#"And the node "Implementer A" of role "implementer""#,
@@ -109,10 +109,10 @@ const WORKING: &[&str] = &[
     r#"When "Implementer A" asks for an approval"#,
 ];
 
-/// The name of the run's answer, and of the approval that was asked for last.
+/// Names of the run's answer and of the last requested approval.
 const RUN: &str = "the run";
 const APPROVAL: &str = "the approval";
-/// The socket on which the user watches.
+/// The user's socket.
 const SOCKET: &str = "the user";
 
 #[given(expr = "a run")]
@@ -224,11 +224,11 @@ fn saw(world: &mut Narrative, #[step] step: &gherkin::Step) {
         return world.fault("this step needs a doc string with a JSON list of events");
     };
     if let Some(odd) = events.iter().find(|event| !event["type"].is_string()) {
-        return world.fault(format!("every event needs a `type`, and {odd} has none"));
+        return world.fault(format!("every event needs a `type`; {odd} has none"));
     }
     let kinds: Vec<Value> = events.iter().map(|event| json!({ "type": event["type"] })).collect();
     let Some(mut args) = world.last_args().filter(|args| args.get("until").is_some()) else {
-        return world.fault("nothing was waited for just before this step; say first what comes at the end, such as `When \"A\" is idle again`");
+        return world.fault("the step before this one does not wait for anything; first write what comes at the end, such as `When \"A\" is idle again`");
     };
     let last = args["until"].clone();
     args["where"] = Value::Array(kinds);
@@ -247,12 +247,12 @@ fn watch(world: &mut Narrative) {
 fn node(world: &mut Narrative, label: &str, body: Value) {
     if label.contains('/') {
         return world.fault(format!(
-            "the label `{label}` has a slash in it; a story refers to it by its label"
+            "the label `{label}` contains a slash, but steps refer to nodes by label; remove it"
         ));
     }
     post(world, json!(["api", "runs", id_of(RUN), "nodes"]), body);
     world.remember(label);
-    // So that what is waited for later is what came of it later: a new node is told as idle, too.
+    // So that a later step waits for a later event: a new node is reported as idle, too.
     until(world, &json!({ "type": "node.patch", "nodeId": id_of(label) }));
 }
 
@@ -266,13 +266,13 @@ fn resolve(world: &mut Narrative, resolution: Value) {
     post(world, json!(["api", "approvals", approval, "resolve"]), resolution);
 }
 
-/// Watches until a message has these members. It alone is told.
+/// Watches until a message has these members, and records only that message.
 fn until(world: &mut Narrative, sought: &Value) {
     let args = json!({ "socket": SOCKET, "until": sought, "where": sought });
     world.call_expecting("ws.until", args, json!([opened(sought)]));
 }
 
-/// The members that are sought, as a pattern: objects inside may have others, too.
+/// The wanted members as a pattern. Objects inside may have further members.
 fn opened(sought: &Value) -> Value {
     match sought {
         Value::Object(map) if !map.keys().any(|key| key.starts_with('$')) => {
@@ -283,7 +283,7 @@ fn opened(sought: &Value) -> Value {
     }
 }
 
-/// The id in what was answered when something of this name was made.
+/// The id in the answer that created something of this name.
 fn id_of(name: &str) -> Value {
     json!({ "$ref": format!("{name}/body/id") })
 }

@@ -1,4 +1,4 @@
-//! Appends against a bare lock and write of the same bytes, and the speed of reading.
+//! Appends compared with a bare lock and write of the same bytes, and the speed of reading.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -54,7 +54,7 @@ fn append(mode: &str, durable: bool, count: u64) -> Result<(), String> {
     let figure = format!("{times:.2} times, {:.1} µs against {:.1} µs", each(mine), each(base));
     tell(&what, &figure, "at most 1.5 times", times <= 1.5)?;
 
-    // An append names its file by path each time, so this is for comparison only.
+    // Every append opens its file by path, so this is only for comparison.
     let mut file = open(&folder.path().join("kept.sage"))?;
     let kept = || timed(|| lines.iter().try_for_each(|line| write(&mut file, line, durable)));
     let (_, base, times) = ratio(9, ours, kept)?;

@@ -29,7 +29,7 @@ impl State for Log {
 }
 
 impl Log {
-    /// By path; released with the session at the latest.
+    /// By path. Released at the end of the session at the latest.
     fn held(&self) -> MutexGuard<'_, BTreeMap<String, LockGuard>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ pub(crate) fn operations(subject: Subject) -> Subject {
         })
 }
 
-/// Files and locks make a thread wait; the adapter goes on meanwhile.
+/// Runs file and lock operations on a blocking thread, so that the adapter stays responsive.
 async fn blocking(
     context: Context<Session>,
     work: impl FnOnce(&Log) -> Result<Value, Failure> + Send + 'static,
@@ -99,7 +99,7 @@ async fn blocking(
     let log = context.state().state::<Log>()?;
     tokio::task::spawn_blocking(move || work(&log))
         .await
-        .unwrap_or_else(|panic| Err(Failure::broken(format!("the operation broke: {panic}"))))
+        .unwrap_or_else(|panic| Err(Failure::broken(format!("the operation panicked: {panic}"))))
 }
 
 fn answered(outcome: Result<Value, SageError>) -> Result<Value, Failure> {

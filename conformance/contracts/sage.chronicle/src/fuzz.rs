@@ -1,4 +1,4 @@
-//! A chronicle that holds any bytes.
+//! Fuzzes chronicles with any bytes.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(crate) const TARGETS: &[FuzzTarget] =
     &[FuzzTarget { name: "chronicle", check: chronicle, seeds: chronicles }];
 
-/// Reading any bytes gives events and no error; a tail is the end of that; an append goes behind it all.
+/// Reading any bytes returns events and no error; a tail returns the last of them; an append goes to the end.
 fn chronicle(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let file = folder.path().join("a.sage");
@@ -37,7 +37,7 @@ fn chronicle(bytes: &[u8]) {
     let last =
         after.last().map(Event::members).expect("there is at least the event that was appended");
     if after.len() == before.len() {
-        // It was left out, which is right of what has the same id as the last event, whatever else that one says.
+        // The append was dropped, which is right if the last event has the same id, whatever else it contains.
         assert_eq!(last.get("eventId"), Some(&json!(event_id(&event))));
     } else {
         assert_eq!(after.len(), before.len() + 1);

@@ -10,7 +10,7 @@ use proofmark_judge::law::values::{canonical, key, literal, sha256, shuffled, te
 const APPEND: &str = "chronicle.appendEvent";
 const READ: &str = "chronicle.readChronicle";
 const TAIL: &str = "chronicle.tailChronicle";
-/// Long enough on a busy machine: no law is about time.
+/// Long enough for a busy machine: no law is about time.
 const PATIENT: u32 = 9000;
 const IDS: &str = "oracle: the crates serde_json_canonicalizer and sha2";
 
@@ -28,7 +28,7 @@ pub(crate) const LAWS: &[Law] = &[
                     let members = events[0].as_object().cloned().unwrap_or_default();
                     let mut whole: Map<String, Value> =
                         members.into_iter().map(|(key, value)| (key, literal(value))).collect();
-                    // The id is another law's.
+                    // Another law checks the id.
                     whole
                         .insert("eventId".to_owned(), json!({ "$optional": { "$any": "string" } }));
                     json!({ "steps": [append(&events[0], "a"), read(json!([whole]))] })
@@ -90,7 +90,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-events-are-read-in-order",
         contract: "sage.chronicle",
-        why: "A story that is told in another order is another story.",
+        why: "A chronicle in another order tells another story.",
         shows: &["CHRONICLE-005"],
         origin: "contract",
         operations: &[APPEND, READ],
@@ -121,7 +121,7 @@ pub(crate) const LAWS: &[Law] = &[
         shows: &["CHRONICLE-032"],
         origin: "contract",
         operations: &[APPEND, READ],
-        // One event in each: what happens within a process is another law's.
+        // One event in each; another law checks appends within one process.
         inputs: || {
             events(2..3)
                 .prop_map(|events| at_once(&events, |index| if index % 2 == 0 { "a" } else { "b" }))
@@ -221,7 +221,7 @@ fn tail(events: &[Value], n: usize, last: &[Value]) -> Value {
     })
 }
 
-/// Events told by their numbers; what else they hold is another law's.
+/// Identifies events by their numbers. Other laws check the rest.
 fn numbers(events: &[Value]) -> Vec<Value> {
     events.iter().map(|event| json!({ "$open": { "number": event["number"] } })).collect()
 }
@@ -230,7 +230,7 @@ fn in_any_order(events: &[Value]) -> Value {
     if events.is_empty() { json!([]) } else { json!({ "$unordered": numbers(events) }) }
 }
 
-/// Legal events, no two of them equal.
+/// Valid events, all different.
 fn events(count: std::ops::Range<usize>) -> BoxedStrategy<Vec<Value>> {
     let number = |events: Vec<Map<String, Value>>| {
         let numbered = events.into_iter().enumerate().map(|(index, mut event)| {
@@ -303,7 +303,7 @@ fn id(event: &Value) -> String {
     sha256(canonical(event))
 }
 
-/// As a chronicle keeps it.
+/// The event as a chronicle stores it.
 fn with_id(event: &Value) -> Value {
     let mut event = event.clone();
     event["eventId"] = Value::from(id(&event));
@@ -328,7 +328,7 @@ fn at_once(events: &[Value], process: impl Fn(usize) -> &'static str) -> Value {
     json!({ "steps": [{ "together": together }, read(in_any_order(events))] })
 }
 
-/// A chronicle whose last line was cut off somewhere, perhaps within a character.
+/// A chronicle whose last line is truncated, perhaps within a character.
 #[derive(Debug)]
 struct Torn {
     before: Vec<Value>,
@@ -338,12 +338,12 @@ struct Torn {
 
 fn torn() -> impl Strategy<Value = Torn> {
     (events(2..6), any::<proptest::sample::Index>()).prop_map(|(mut events, cut)| {
-        // Two are left over: the one that was cut off, and the one that comes after.
+        // Two more events: the truncated one, and one to append.
         let (next, lost) = (events.pop().unwrap_or_default(), events.pop().unwrap_or_default());
         let lost = with_id(&lost).to_string().into_bytes();
         let whole: Vec<Value> = events.iter().map(with_id).collect();
         let mut bytes = lines(&whole).into_bytes();
-        // At least one byte is there and one is missing: it is no whole JSON.
+        // At least one byte is present and one is missing, so the line is not valid JSON.
         bytes.extend_from_slice(&lost[..1 + cut.index(lost.len() - 1)]);
         Torn { before: events, bytes, next }
     })

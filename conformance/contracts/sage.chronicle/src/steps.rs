@@ -1,4 +1,4 @@
-//! Steps in the words of `sage.chronicle`: who wrote what, and what is remembered.
+//! The steps of `sage.chronicle`: who writes what, and what a chronicle contains.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use proofmark_suite::gherkin::{Narrative, calling};
 
 use crate::CONTRACT;
 
-/// For `proofmark steps`, in the order in which one tells a story.
+/// For `proofmark steps`, in the order of a typical scenario.
 pub(crate) const STEPS: &[VocabularyStep] = &[
     VocabularyStep::plain(
         r#"Given the agent "sage" with id "sage-1""#,
@@ -42,7 +42,7 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
         .after(&["When \"demo.read\" is called"]),
     VocabularyStep::plain(
         r#"Then reading "notes.sage" gives 1 event"#,
-        "Reads the chronicle: it has so many events.",
+        "Reads the chronicle: it has this many events.",
     )
         .of(CONTRACT),
     VocabularyStep::plain(
@@ -59,10 +59,10 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
         .of(CONTRACT),
 ];
 
-/// Examples speak of this agent.
+/// The examples use this agent.
 const INTRODUCED: &[&str] = &[r#"Given the agent "sage" with id "sage-1""#];
 
-/// The agents of a story, by id.
+/// The agents of a scenario, by id.
 #[derive(Default)]
 struct Agents(BTreeMap<String, String>);
 
@@ -71,7 +71,7 @@ fn agent_given(world: &mut Narrative, agent: String, id: String) {
     world.notes::<Agents>().0.insert(id, agent);
 }
 
-/// The event that an agent writes, or a fault when nobody introduced the agent.
+/// The event that an agent writes, or a fault if no step introduced the agent.
 fn event(
     world: &mut Narrative,
     id: &str,
@@ -81,7 +81,7 @@ fn event(
 ) -> Option<Value> {
     let Some(agent) = world.notes::<Agents>().0.get(id).cloned() else {
         world.fault(format!(
-            "nobody has the id `{id}`; say first: Given the agent \"sage\" with id \"{id}\""
+            "no agent has the id `{id}`; first write: Given the agent \"sage\" with id \"{id}\""
         ));
         return None;
     };
@@ -132,7 +132,7 @@ fn append_at_once(
             let Some(event) = event(world, id, &kind, "2024-01-01T00:00:00.000Z", further) else {
                 return;
             };
-            // Long enough on a busy machine: the story is not about time.
+            // Long enough for a busy machine: the scenario is not about time.
             let args = json!({"path": path, "event": event, "lockTimeoutMs": 9000});
             calls.push(calling("chronicle.appendEvent", args));
         }
@@ -160,11 +160,11 @@ fn reading_gives(world: &mut Narrative, path: String, count: String) {
 fn event_is(world: &mut Narrative, number: String, path: String, kind: String, id: String) {
     let Some(number) = world.count(&number) else { return };
     if number == 0 {
-        return world.fault("events are counted from 1");
+        return world.fault("event numbers start at 1");
     }
     let Some(agent) = world.notes::<Agents>().0.get(&id).cloned() else {
         return world.fault(format!(
-            "nobody has the id `{id}`; say first: Given the agent \"sage\" with id \"{id}\""
+            "no agent has the id `{id}`; first write: Given the agent \"sage\" with id \"{id}\""
         ));
     };
     let mut events = vec![json!({"$any": "object"}); number - 1];

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::CONTRACT;
 
-/// An error of the taxonomy, on its way over the wire.
+/// Converts an error of the taxonomy to the wire format.
 pub fn refused(error: &SageError) -> Failure {
     contract_error(error.to_json())
 }
@@ -17,7 +17,7 @@ pub(crate) fn operations(subject: Subject) -> Subject {
     subject.claims(CONTRACT).on("errors.raise", async |_, args| Err(raise(&args)?))
 }
 
-/// The error that was asked for, or the one that says why it cannot be built.
+/// The requested error, or the one that says why it cannot be built.
 fn raise(args: &Value) -> Result<Failure, Failure> {
     let properties = match args.get("properties") {
         Some(Value::Object(properties)) => properties.clone(),

@@ -1,4 +1,4 @@
-//! Laws of `sage.errors`. Each names in its expectation only what it is about.
+//! Laws of `sage.errors`. Each expects only what it is about.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ pub(crate) const LAWS: &[Law] = &[
     Law {
         name: "any-message-is-kept",
         contract: "sage.errors",
-        why: "The message is what a person is told: nothing of it may be lost or changed.",
+        why: "People read the message: nothing of it may be lost or changed.",
         shows: &["ERRORS-002"],
         origin: "contract",
         operations: &[RAISE],
@@ -32,7 +32,7 @@ pub(crate) const LAWS: &[Law] = &[
         shows: &["ERRORS-004"],
         origin: "contract",
         operations: &[RAISE],
-        // A cause of null may count as given or as not given.
+        // A null cause may count as given or as absent.
         inputs: || {
             (kind(), value().prop_filter("not null", |cause| !cause.is_null()))
             .prop_map(|((code, own), cause)| {
@@ -85,7 +85,7 @@ fn kind() -> impl Strategy<Value = (&'static str, Map<String, Value>)> {
     })
 }
 
-/// Names that an error has by itself, or that the taxonomy gives a meaning.
+/// Names that every error has, or that the taxonomy defines.
 pub(crate) const TAXONOMY: &[&str] = &[
     "code",
     "message",
@@ -106,7 +106,7 @@ pub(crate) const TAXONOMY: &[&str] = &[
     "context",
 ];
 
-/// Members of JavaScript's objects. What happens to them as properties is not part of this contract.
+/// Members of JavaScript objects. The contract does not say what happens to them as properties.
 const OF_JAVASCRIPT: &[&str] = &["__proto__", "constructor", "toString"];
 
 fn is_free(key: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Errors that lose what they should keep, or keep what they should lose.
+//! Errors that lose what they should keep, or keep what they should drop.
 
 use proofmark_protocol::Failure;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Streams through the wrapper against a bare channel, and the memory of a slow reader.
+//! Streams through the wrapper compared with a bare channel, and the memory of a slow reader.
 
 use std::fs;
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ fn event(number: u64) -> StreamEvent {
     }
 }
 
-/// A channel with somebody who fills it.
+/// A channel with a producer.
 fn channel() -> mpsc::Receiver<Result<StreamEvent, Error>> {
     let (sender, receiver) = mpsc::channel(64);
     tokio::spawn(async move {
@@ -102,8 +102,8 @@ fn chat(
     llm.create_chat_stream(options, settings).map_err(|fault| fault.to_string())
 }
 
-/// The provider always has more; the reader lets others go first after every item. With a runner the text of the
-/// round is kept for the next question, in a string that may have twice its room; nothing else may grow.
+/// The provider always has more; the reader yields after every item. With a runner, the wrapper keeps the text of the
+/// round for the next request, in a string with up to twice the capacity. Nothing else may grow.
 async fn slow_reader(runner: Option<Arc<dyn ToolRunner>>) -> Result<(), String> {
     let (who, kept) = match &runner {
         None => ("without a runner", 0),
@@ -134,7 +134,7 @@ async fn slow_reader(runner: Option<Arc<dyn ToolRunner>>) -> Result<(), String> 
     )
 }
 
-/// Forgets the most memory that was ever used, and gives what is used now, in KiB.
+/// Resets the peak memory, and returns the current memory in KiB.
 fn peak_from_now() -> Result<u64, String> {
     fs::write("/proc/self/clear_refs", "5").map_err(|fault| fault.to_string())?;
     peak()
@@ -144,10 +144,10 @@ fn peak() -> Result<u64, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|fault| fault.to_string())?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok())
-        .ok_or_else(|| "/proc/self/status does not tell VmHWM".to_owned())
+        .ok_or_else(|| "/proc/self/status has no VmHWM".to_owned())
 }
 
-/// A provider with one stream to give.
+/// A provider with one stream.
 struct Given(Mutex<Option<Events>>);
 
 impl Provider for Given {

@@ -1,4 +1,4 @@
-//! The operations of `sage.llm`: providers and tools are played by the harness.
+//! The operations of `sage.llm`. The harness plays providers and tools.
 
 use std::sync::Arc;
 
@@ -97,9 +97,9 @@ fn count(args: &Value, name: &str) -> Result<Option<u64>, Failure> {
     args.get(name).map(|given| given.as_u64().ok_or_else(|| wrong(given))).transpose()
 }
 
-/// The harness answered something else, and the call ends in that.
+/// The harness gave an unexpected answer, so the call fails with that.
 fn unplayable(what: &str, answer: &Value) -> Error {
-    thrown(Failure::broken(format!("the answer of fake `llm` is no {what}: {answer}")))
+    thrown(Failure::broken(format!("the answer of fake `llm` is not a valid {what}: {answer}")))
 }
 
 struct FakeProvider {
@@ -118,7 +118,7 @@ impl Provider for FakeProvider {
             match (answer.get("text"), answer.get("stream")) {
                 (Some(Value::String(text)), None) => Ok(Reply::Text(text.clone())),
                 (None, Some(id)) => Ok(Reply::Stream(FakeStream::open(id.clone()))),
-                _ => Err(unplayable("text and no stream", &answer)),
+                _ => Err(unplayable("text or stream", &answer)),
             }
         })
     }
@@ -132,7 +132,7 @@ impl Provider for FakeProvider {
     }
 }
 
-/// A stream that the harness plays. Dropped before it is done, it tells the harness to stop.
+/// A stream played by the harness. If it is dropped before its end, it asks the harness to stop.
 struct FakeStream {
     id: Value,
     done: bool,
@@ -163,7 +163,7 @@ impl FakeStream {
         }
         match answer.get_mut("event") {
             Some(event) => Some(StreamEvent::from_json(event.take())),
-            None => Some(Err(unplayable("event of a stream", &answer))),
+            None => Some(Err(unplayable("stream event", &answer))),
         }
     }
 }
@@ -176,7 +176,7 @@ impl Drop for FakeStream {
     }
 }
 
-/// Tools that the harness plays.
+/// Tools played by the harness.
 struct FakeTools;
 
 impl ToolRunner for FakeTools {
@@ -185,7 +185,7 @@ impl ToolRunner for FakeTools {
     }
 }
 
-/// The session's own tools, with no permission, no secrets and no logger.
+/// The session's own tools, without permissions, secrets or logger.
 struct RegistryTools;
 
 impl ToolRunner for RegistryTools {

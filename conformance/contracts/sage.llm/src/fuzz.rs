@@ -1,4 +1,4 @@
-//! Items of streams, questions to models, and the answers of servers.
+//! Fuzzes stream items, model requests, and server responses.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
     FuzzTarget { name: "sse", check: sse, seeds: answers },
 ];
 
-/// What is an item of a stream, or a question, is written as it was read; what is none is told in few words.
+/// A valid stream item or request round-trips; an invalid one gives a short error.
 fn events(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else { return };
     match StreamEvent::from_json(value.clone()) {
@@ -38,7 +38,7 @@ fn events(bytes: &[u8]) {
     }
 }
 
-/// The first byte tells how many bytes come at a time; the rest is what a server says. Where it is cut changes nothing.
+/// The first byte is the chunk size, the rest a server's response. Chunking must not change the result.
 fn sse(bytes: &[u8]) {
     let [step, body @ ..] = bytes else { return };
     let whole = sage_mcp::events_of([body]);
@@ -46,7 +46,7 @@ fn sse(bytes: &[u8]) {
         assert_eq!(sage_mcp::events_of(body.chunks(step)), whole, "{step} bytes at a time");
     }
     let (events, fault) = whole;
-    // It is over when the server says so, and at no other time.
+    // The stream ends exactly when the server says so.
     let ends = events.iter().filter(|event| matches!(event, StreamEvent::End { .. })).count();
     let ends_last = matches!(events.last(), Some(StreamEvent::End { .. }));
     assert_eq!((ends, ends_last), (usize::from(fault.is_none()), fault.is_none()), "{fault:?}");
@@ -56,7 +56,7 @@ fn sse(bytes: &[u8]) {
     }
 }
 
-/// Every item and every question in a case.
+/// Every item and request in the cases.
 fn items(top: &Path) -> Vec<Vec<u8>> {
     fn gather(value: &Value, seeds: &mut Vec<Vec<u8>>) {
         match value {
@@ -75,7 +75,7 @@ fn items(top: &Path) -> Vec<Vec<u8>> {
     short(seeds)
 }
 
-/// Answers as servers give them, and as they should not.
+/// Valid and invalid server responses.
 fn answers(_: &Path) -> Vec<Vec<u8>> {
     let chunk = |delta: Value, reason: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": reason });

@@ -60,7 +60,7 @@ pub(crate) const LAWS: &[Law] = &[
                     let arguments = json!({ "value": input });
                     let id = format!("c{id}");
                     let called = call(&id, "Take", literal(arguments.clone()));
-                    // What becomes of the call is another law's.
+                    // Another law checks the result of the call.
                     let streams = json!({ "$contains": [called] });
                     chat_of_call(&id, &arguments, &json!({ "ok": true }), streams)
                 })
@@ -78,7 +78,7 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
-/// As many calls as there are results, each of a tool of its own: in which order they are executed is nobody's promise.
+/// One call for each result, each to a different tool, because the contract promises no order of execution.
 fn each(data: &[Value]) -> Value {
     let id = |number: usize| format!("call-{number}");
     let name = |number: usize| format!("Take{number}");
@@ -113,12 +113,12 @@ fn chat_of_call(id: &str, arguments: &Value, result: &Value, streams: Value) -> 
     case
 }
 
-/// Lets the case's chat use these tools, of which each answers so, once, and must be asked this.
+/// Gives the case's chat these tools. Each expects one call and answers it.
 fn given_tools(case: &mut Value, tools: &[(String, Value, Value)]) {
     let results: Map<String, Value> =
         tools.iter().map(|(name, answer, _)| (name.clone(), json!([answer]))).collect();
     case["given"]["fakes"]["tools"] = json!({ "results": results });
-    // After its calls the model is asked once more.
+    // The model gets one more request after its calls.
     let turns = &mut case["given"]["fakes"]["llm"]["providers"]["fake"]["turns"];
     if let Value::Array(turns) = turns {
         turns.push(json!({ "text": "done" }));
@@ -132,7 +132,7 @@ fn given_tools(case: &mut Value, tools: &[(String, Value, Value)]) {
     };
     let step = &mut case["steps"][1];
     step["args"]["options"]["tools"] = tools.iter().map(offered).collect();
-    // Whether the model is asked again is no matter of these laws.
+    // These laws do not check whether the model gets another request.
     step["asks"] = json!({ "$contains": tools.iter().map(executed).collect::<Vec<_>>() });
 }
 
@@ -154,12 +154,12 @@ fn chat(turn: Value, further: Value, streams: Value) -> Value {
     })
 }
 
-/// Text without what UTF-16 writes as two halves: whether it may be cut there is an interpretation.
+/// Text without surrogate pairs: whether a cut may split one is an interpretation.
 fn plain() -> impl Strategy<Value = String> {
     text().prop_map(|text| text.chars().filter(|letter| letter.len_utf16() == 1).collect())
 }
 
-/// What a reader gets of a text: nothing of none.
+/// What a reader gets for a text; nothing for an empty one.
 fn with_end(whole: &str) -> Vec<Value> {
     let end = json!({ "type": "end", "usage": { "$optional": { "$any": "object" } } });
     if whole.is_empty() { vec![end] } else { vec![said(whole), end] }

@@ -1,4 +1,4 @@
-//! Streams of a language model that are paired, passed on, stopped or kept wrongly.
+//! Streams of a language model that are paired, forwarded, stopped or cached wrongly.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use proofmark_room::{Adversary, Subject};
 
 const CHAT: &[&str] = &["llm.createChatStream"];
 
-/// Whatever is shown by a whole stream with a result in it.
+/// Requirements that every whole stream with a result shows.
 const WITH_RESULTS: &[&str] = &[
     "LLM-024", "LLM-026", "LLM-027", "LLM-028", "LLM-029", "LLM-030", "LLM-033", "LLM-034",
     "LLM-035", "LLM-036", "LLM-037", "LLM-038", "LLM-039", "LLM-040", "LLM-041", "LLM-042",
@@ -28,7 +28,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::saboteur(
         "tells-results-twice",
-        "every result is told twice",
+        "every result is sent twice",
         WITH_RESULTS,
         |subject| {
             around(subject, CHAT, async |call: Call, args, inner: Next| {
@@ -42,7 +42,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::saboteur(
         "tells-results-first",
-        "a result is told before the call that it belongs to",
+        "a result is sent before its call",
         WITH_RESULTS,
         tells_results_first,
     ),
@@ -68,7 +68,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "runs-what-it-refused",
         "a call that is refused is executed all the same",
-        // Wherever a call is refused, nobody must be asked to run it.
+        // A refused call must never reach a tool.
         &[
             "LLM-031", "LLM-032", "LLM-033", "LLM-034", "LLM-035", "LLM-036", "LLM-037", "LLM-040",
             "LLM-065",
@@ -84,7 +84,7 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "lets-the-provider-run",
-        "a provider is never told to stop",
+        "a provider is never asked to stop",
         &["LLM-038", "LLM-039", "LLM-049", "LLM-050", "LLM-054", "LLM-055"],
         |subject| {
             around(subject, CHAT, async |call, args, inner: Next| {
@@ -113,7 +113,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "always-caches",
         "the prompt cache is on without being asked for",
-        // Whoever asks twice finds it out.
+        // Any two equal requests show it.
         &[
             "LLM-004", "LLM-009", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060",
             "LLM-064",
@@ -151,7 +151,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
 ];
 
-/// Members of options that are there no more.
+/// The options without these members.
 fn without_members(options: &Value, names: &[&str]) -> Value {
     let mut options = options.clone();
     if let Value::Object(options) = &mut options {
@@ -162,7 +162,7 @@ fn without_members(options: &Value, names: &[&str]) -> Value {
 
 fn ignores_limits_of_time(subject: Subject) -> Subject {
     around(subject, CHAT, async |call, mut args: Value, inner: Next| {
-        // One that is refused stays.
+        // A refused call stays.
         if args["options"]["timeoutMs"].as_u64().is_some_and(|limit| limit > 0) {
             args["options"] = without_members(&args["options"], &["timeoutMs"]);
         }
@@ -211,7 +211,7 @@ fn tells_results_first(subject: Subject) -> Subject {
             }
         });
         let answer = inner.call(watched, args).await;
-        // A call without a result is told all the same.
+        // A call without a result is still sent.
         std::mem::take(&mut *held(&calls)).into_iter().for_each(|item| call.emit(item));
         answer
     })
@@ -243,7 +243,7 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
             }
             vec![item]
         });
-        // A tool that ran and then refused is none of these.
+        // Not a tool that ran and then refused.
         let ran: Arc<Mutex<Vec<Value>>> = Arc::default();
         let seen = Arc::clone(&ran);
         let watched = watched.answering(move |fake, _, asked| {
@@ -256,7 +256,7 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
         let answer = inner.call(watched, args).await;
         let (refused, ran) = (std::mem::take(&mut *held(&refused)), held(&ran).clone());
         for asked in refused.into_iter().filter(|asked| runs && !ran.contains(asked)) {
-            // What comes of it is of no interest to anybody.
+            // Its result does not matter.
             let _result = call.ask("tools", "execute", asked).await;
         }
         answer
@@ -282,7 +282,7 @@ fn gathers_until_the_end(subject: Subject) -> Subject {
     })
 }
 
-/// What was streamed for a question. Options of these names make no other question.
+/// Caches streams by request. These options are not part of the cache key.
 fn caches_by(subject: Subject, passed_over: &'static [&'static str]) -> Subject {
     static KEPT: Memory<Vec<Value>> = Memory::new();
     static PROVIDER: Memory<String> = Memory::new();
@@ -331,7 +331,7 @@ fn caches_what_failed(subject: Subject) -> Subject {
     })
 }
 
-/// Carries the call out, and tells what it streamed.
+/// Performs the call and returns what it streamed.
 async fn recorded(call: &Call, args: Value, inner: &Next) -> (Reply, Vec<Value>) {
     let items: Arc<Mutex<Vec<Value>>> = Arc::default();
     let noted = Arc::clone(&items);
@@ -347,7 +347,7 @@ async fn recorded(call: &Call, args: Value, inner: &Next) -> (Reply, Vec<Value>)
 fn answers_otherwise(subject: Subject) -> Subject {
     static ASKED: Memory<()> = Memory::new();
     around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
-        // Only where the request says all that the answer depends on.
+        // Only if the request determines the answer.
         let whole =
             ["temperature", "max_tokens"].iter().all(|name| args["options"].get(name).is_some());
         let again = whole

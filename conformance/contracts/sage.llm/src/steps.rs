@@ -1,4 +1,4 @@
-//! Steps in the words of `sage.llm`: what the model will say, and what it is asked.
+//! The steps of `sage.llm`: what the model answers, and what it is asked.
 
 use cucumber::{gherkin, given, when};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use proofmark_suite::gherkin::vocabulary::VocabularyStep;
 
 use crate::CONTRACT;
 
-/// For `proofmark steps`, in the order in which one tells a story.
+/// For `proofmark steps`, in the order of a typical scenario.
 pub(crate) const STEPS: &[VocabularyStep] = &[
     VocabularyStep::with(
         "Given the model will answer:",
@@ -24,19 +24,19 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
     .of(CONTRACT),
     VocabularyStep::plain(
         r#"When the model is asked "Who are you?""#,
-        "Starts a chat with one message of the user, and takes all that comes.",
+        "Starts a chat with one user message and reads the whole stream.",
     )
     .of(CONTRACT),
 ];
 
-/// The provider that stories speak of; its name is of no consequence.
+/// The provider in scenarios; its name does not matter.
 const PROVIDER: &str = "storyteller";
 
-/// What a story has said about its model.
+/// What a scenario has set up for its model.
 #[derive(Default)]
 struct Model {
     has_provider: bool,
-    /// What it may use from here on.
+    /// The tools of later requests.
     tools: Vec<Value>,
 }
 

@@ -1,5 +1,5 @@
-//! The call in progress. Tools and providers outlive a call, and the contract's traits have no parameter for it, so it is
-//! found through the task that the call runs in.
+//! The call in progress. Tools and providers outlive a call, and the contract's traits have no parameter for it, so a
+//! task-local holds it.
 
 use std::cell::RefCell;
 
@@ -13,9 +13,9 @@ use proofmark_room::Session;
 
 struct Call {
     context: Context<Session>,
-    /// The harness could not play its part. That is nobody's contract error, and ends the call.
+    /// The harness failed to play its part. That is not an error of the contract, and ends the call.
     broken: RefCell<Option<Failure>>,
-    /// What was told where nobody could wait, and is yet to be confirmed.
+    /// Notifications sent without waiting, not yet confirmed.
     sent: RefCell<Vec<BoxFuture<'static, Result<Value, Failure>>>>,
 }
 
@@ -23,7 +23,7 @@ tokio::task_local! {
     static CALL: Call;
 }
 
-/// Carries a call out. It is answered when everything that was told in it is confirmed.
+/// Runs a call. It is answered once all its notifications are confirmed.
 pub async fn during<F>(
     context: Context<Session>,
     work: impl FnOnce(Context<Session>) -> F,
@@ -37,13 +37,13 @@ where
     CALL.scope(call, async {
         let outcome = work.await;
         let sent = CALL.with(|call| call.sent.take());
-        // All of them, whatever comes of one.
+        // Waits for all of them, whatever one returns.
         let confirmed = join_all(sent).await;
         if let Some(broken) = CALL.with(|call| call.broken.take()) {
             return Err(broken);
         }
         let value = outcome?;
-        // An error of the contract has nobody left to go to. A harness that cannot be told is no success.
+        // Nobody is left to receive a contract error. But a harness that cannot be reached is no success.
         let mut failures = confirmed.into_iter().filter_map(Result::err);
         let broken = failures.find(|failure| !matches!(failure, Failure::Contract(_)));
         broken.map_or(Ok(value), Err)
@@ -51,22 +51,22 @@ where
     .await
 }
 
-/// The way to the harness.
+/// The connection to the harness.
 ///
 /// # Errors
-/// Outside of a call there is none.
+/// Fails outside of a call.
 pub fn context() -> Result<Context<Session>, TypedError> {
-    let outside = |_| err("EIO", "the harness is asked outside of a call", None);
+    let outside = |_| err("EIO", "the harness was called outside of a call", None);
     CALL.try_with(|call| call.context.clone()).map_err(outside)
 }
 
-/// A collaborator's value, or the error of the contract that it fails with. Any other failure breaks the call.
+/// A collaborator's value, or the contract error that it fails with. Any other failure breaks the call.
 pub async fn ask(fake: &str, method: &str, args: Value) -> Result<Value, TypedError> {
     context()?.ask(fake, method, args).await.map_err(thrown)
 }
 
-/// Tells a fake something at once, without waiting: the end of the call waits for the answer. Outside of a call there
-/// is nobody to tell.
+/// Notifies a fake at once, without waiting; the end of the call waits for the answer. Does nothing outside of a
+/// call.
 pub fn tell(fake: &'static str, method: &'static str, args: Value) {
     let Ok(context) = context() else { return };
     let mut telling = async move { context.ask(fake, method, args).await }.boxed();
@@ -78,19 +78,19 @@ pub fn tell(fake: &'static str, method: &'static str, args: Value) {
     CALL.with(|call| call.sent.borrow_mut().push(sent));
 }
 
-/// A failure as the contract's traits know it. If it is no error of the contract the call ends in it, whatever
-/// anybody makes of the error that is given back.
+/// Converts a failure for the contract's traits. If it is not an error of the contract, the call ends in it, whatever
+/// callers do with the returned error.
 pub fn thrown(failure: Failure) -> TypedError {
     match failure {
         Failure::Contract(members) => typed(members),
         broken => {
             let _outside = CALL.try_with(|call| *call.broken.borrow_mut() = Some(broken));
-            err("EIO", "the harness did not play its part", None)
+            err("EIO", "the harness failed to answer", None)
         }
     }
 }
 
-/// An error as it came over the wire.
+/// An error as received over the wire.
 fn typed(mut members: Map<String, Value>) -> TypedError {
     let mut text = |name: &str| match members.shift_remove(name) {
         Some(Value::String(text)) => Some(text),

@@ -1,5 +1,5 @@
-//! The operations of `sage.tools`. Tools that a case registers, the graph and the secrets are the
-//! harness's; logs go to it as items of the call.
+//! The operations of `sage.tools`. The harness plays registered tools, the graph and the secrets; it receives logs as
+//! stream items of the call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::CONTRACT;
 use crate::call::{ask, during};
 
-/// What every session begins with. Compiling the schemas of the standard tools takes longer than most cases.
+/// Shared by all sessions: compiling the schemas of the standard tools takes longer than most cases.
 static STANDARD: LazyLock<Registry> = LazyLock::new(|| Registry::standard(Arc::new(HarnessGraph)));
 
 /// The session's registry, and its workspace if it has one.
@@ -81,7 +81,7 @@ pub(crate) fn operations(subject: Subject) -> Subject {
 /// Runs a tool of the session's registry with a context that allows nothing.
 ///
 /// # Errors
-/// When the session has no workspace.
+/// If the session has no workspace.
 pub async fn execute_plainly(
     session: &Session,
     name: &str,
@@ -102,7 +102,7 @@ async fn execute(
     Ok(run(&registry, &foundations.clock, name, input, context).await.to_json())
 }
 
-/// The graph that the harness plays.
+/// The graph, played by the harness.
 struct HarnessGraph;
 
 impl Graph for HarnessGraph {
@@ -122,13 +122,13 @@ impl Graph for HarnessGraph {
         Box::pin(async move {
             match ask("graph", "query", args).await? {
                 Value::Array(rows) => Ok(rows),
-                other => Err(err("EIO", format!("the graph answered no rows: {other}"), None)),
+                other => Err(err("EIO", format!("the graph did not answer with rows: {other}"), None)),
             }
         })
     }
 }
 
-/// The secrets that the harness plays.
+/// The secrets, played by the harness.
 struct HarnessSecrets;
 
 impl SecretProvider for HarnessSecrets {
@@ -143,7 +143,7 @@ impl SecretProvider for HarnessSecrets {
     }
 }
 
-/// A tool that the harness plays.
+/// A tool, played by the harness.
 struct HarnessTool {
     name: String,
     description: Option<String>,

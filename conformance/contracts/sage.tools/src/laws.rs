@@ -38,7 +38,7 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[EXECUTE],
         inputs: || {
-            // What becomes of a byte order mark, of carriage returns and of control characters is an interpretation.
+            // The treatment of a byte order mark, carriage returns and control characters is an interpretation.
             text()
                 .prop_map(|content| {
                     content
@@ -83,7 +83,7 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[REGISTER, EXECUTE],
         inputs: || {
-            // Whether an empty secret is one is an interpretation.
+            // Whether an empty secret counts is an interpretation.
             (text(), text().prop_filter("some secret", |secret| !secret.is_empty()), text())
                 .prop_map(|(before, secret, after)| {
                     let input = json!({ "value": format!("{before}$ENV.KEY {after}") });
@@ -143,7 +143,7 @@ fn result(data: &Value) -> Value {
     json!({ "ok": true, "data": data, "meta": { "$optional": { "$any": "object" } } })
 }
 
-/// Steps after a tool `Take`, which takes anything as its `value`, was registered.
+/// Steps after registering a tool `Take`, which accepts any `value`.
 fn with_tool(answers: Value, steps: Vec<Value>) -> Value {
     let schema = json!({ "type": "object", "properties": { "value": {} } });
     let tool = json!({ "name": "Take", "schema": schema });

@@ -1,4 +1,4 @@
-//! Steps in the words of `sage.tools`: what is allowed, which tool runs, what it answers.
+//! The steps of `sage.tools`: what is allowed, which tool runs, what it answers.
 
 use cucumber::{gherkin, given, then, when};
 use serde_json::{Map, Value, json};
@@ -8,21 +8,21 @@ use proofmark_suite::gherkin::vocabulary::VocabularyStep;
 
 use crate::CONTRACT;
 
-/// For `proofmark steps`, in the order in which one tells a story.
+/// For `proofmark steps`, in the order of a typical scenario.
 pub(crate) const STEPS: &[VocabularyStep] = &[
     VocabularyStep::plain(
         r#"Given the permission "Write""#,
-        "Allows the tools that are run from here on to do so.",
+        "Grants this permission to the tools run after this step.",
     )
     .of(CONTRACT),
     VocabularyStep::plain(
         "Given a dry run",
-        "The tools that are run from here on only show what they would do.",
+        "Tools run after this step only show what they would do.",
     )
     .of(CONTRACT),
     VocabularyStep::plain(
         "Given secrets are injected",
-        "The tools that are run from here on get values for `$ENV.NAME`, from the fake `secrets`.",
+        "Tools run after this step get values for `$ENV.NAME`, from the fake `secrets`.",
     )
     .of(CONTRACT),
     VocabularyStep::with(
@@ -62,7 +62,7 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
     .of(CONTRACT),
 ];
 
-/// The context of the tools that are run from here on.
+/// The context of later tool runs.
 #[derive(Default)]
 struct Context(Map<String, Value>);
 
@@ -142,7 +142,7 @@ fn refusal(world: &mut Narrative, code: &str, mut properties: Map<String, Value>
     world.expect_value(json!({"ok": false, "error": error, "data": data, "meta": free_meta()}));
 }
 
-/// When it began and ended is another story's matter.
+/// Start and end times are not the topic here.
 fn free_meta() -> Value {
     json!({"$optional": {"$any": "object"}})
 }

@@ -1,4 +1,4 @@
-//! Canonical JSON against `serde_json::to_vec` of the same value.
+//! Canonical JSON compared with `serde_json::to_vec` of the same value.
 
 use std::hint::black_box;
 use std::process::ExitCode;

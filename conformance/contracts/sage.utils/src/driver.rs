@@ -51,7 +51,7 @@ pub(crate) fn operations(subject: Subject) -> Subject {
             number.map(Value::from).map_err(|fault| contract_error(fault.to_json()))
         })
         .on("utils.secrets.get", async |context: Context<Session>, args| {
-            // The session's secret provider is the harness's fake.
+            // The harness plays the session's secret provider.
             context.ask("secrets", "get", json!({ "key": string(&args, "key")? })).await
         })
 }
@@ -74,7 +74,7 @@ fn hash(args: &Value) -> Result<Value, Failure> {
         (Some(Value::String(text)), None) => Ok(sha256(text).into()),
         (None, Some(Value::String(digits))) => match hex::decode(digits) {
             Ok(bytes) => Ok(sha256(bytes).into()),
-            Err(fault) => Err(Failure::broken(format!("`hex` is no hex: {fault}"))),
+            Err(fault) => Err(Failure::broken(format!("`hex` is not hexadecimal: {fault}"))),
         },
         _ => Err(Failure::broken("sha256 takes `text` or `hex`, a string")),
     }

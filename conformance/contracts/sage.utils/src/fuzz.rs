@@ -1,4 +1,4 @@
-//! Canonical JSON, against an implementation by others.
+//! Fuzzes canonical JSON against another implementation.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use serde_json::Value;
 pub(crate) const TARGETS: &[FuzzTarget] =
     &[FuzzTarget { name: "canonical", check: canonical, seeds: values }];
 
-/// Whatever is JSON has one form, the one that others give it, and that form is its own; nothing else has one.
+/// Valid JSON has one canonical form, equal to the other implementation's and stable under another pass. Anything
+/// else is refused.
 fn canonical(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let ours = canonical_json_of_text(text);
@@ -23,7 +24,7 @@ fn canonical(bytes: &[u8]) {
     assert_eq!(canonical_json_of_text(&theirs).as_deref(), Ok(theirs.as_str()));
 }
 
-/// Every argument of a call, and every text in one that is JSON.
+/// Every argument of a call, and every JSON text in one.
 fn values(top: &Path) -> Vec<Vec<u8>> {
     fn gather(value: &Value, seeds: &mut Vec<Vec<u8>>) {
         match value {

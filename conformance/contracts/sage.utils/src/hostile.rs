@@ -1,4 +1,4 @@
-//! The reference with a fault that only shows when many calls are under way.
+//! The reference with a fault that only shows with many calls in flight.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ fn loses_answers_in_company(subject: Subject) -> Subject {
     static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
     subject.around("utils.sha256", async |context, args, inner| {
         let company = UNDER_WAY.fetch_add(1, Ordering::Relaxed) + 1;
-        // Lets the calls that came with this one begin.
+        // Lets the calls that arrived with this one begin.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! Laws of `sage.utils`. Each is about one promise, so that a failure names what broke.
+//! Laws of `sage.utils`. Each checks one promise, so that a failure names what broke.
 
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
@@ -137,7 +137,7 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
-/// What JSON cannot hold as it is.
+/// Characters that JSON must escape.
 fn is_escaped(character: char) -> bool {
     character < ' ' || matches!(character, '"' | '\\')
 }
@@ -155,13 +155,13 @@ fn saved(mut call: Value, name: &str) -> Value {
     call
 }
 
-/// In a session of its own, so that nothing is left over from an earlier call.
+/// In a new session, so that no state of an earlier call remains.
 fn elsewhere(mut call: Value) -> Value {
     call["session"] = Value::from("b");
     call
 }
 
-/// The value is written as another program writes it.
+/// Expects the output of another implementation.
 fn written(value: Value) -> Value {
     let form = canonical(&value);
     json!({ "steps": [stringify(json!({ "value": literal(value) }), json!(form))] })

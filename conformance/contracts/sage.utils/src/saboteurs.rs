@@ -1,4 +1,4 @@
-//! Foundations that remember, mix up, or ask for the wrong thing.
+//! Foundations that keep state, mix up values, or ask for the wrong thing.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "sorts-at-the-top-only",
         "keys below the top stand as they were given",
-        // The text's example and the published vectors have keys below the top as well.
+        // The text's example and the published vectors also have keys below the top.
         &[
             "UTILS-001",
             "UTILS-002",
@@ -145,7 +145,7 @@ fn by_units(keys: &mut [&String]) {
 
 type Order = fn(usize, &mut [&String]);
 
-/// Writes objects with their keys in an order of the saboteur's own.
+/// Writes objects with their keys in the saboteur's order.
 fn spells(subject: Subject, order: Order) -> Subject {
     around(subject, &["utils.canonicalJSONStringify"], move |call, args, inner: Next| async move {
         match args.get("value") {
@@ -210,7 +210,7 @@ fn prints_on_huge_numbers(subject: Subject) -> Subject {
     })
 }
 
-/// Past the adapter's own writer, whose pipe refuses what does not fit just now: this one waits.
+/// Bypasses the adapter's writer, whose pipe is non-blocking; this one waits.
 fn print(text: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).open("/proc/self/fd/1")?.write_all(text)
 }
@@ -250,7 +250,7 @@ fn reads_the_clock_once(subject: Subject) -> Subject {
     })
 }
 
-/// The script of the session that called first, whatever it called.
+/// The script of the session that made the first call.
 fn first_script(call: &Call) -> &'static Open {
     static FIRST: OnceLock<Open> = OnceLock::new();
     FIRST.get_or_init(|| call.state().script().clone())
@@ -273,7 +273,7 @@ fn has_one_clock_for_all(subject: Subject) -> Subject {
 /// How many integers and floats a session has drawn.
 static DRAWN: Memory<(usize, usize)> = Memory::new();
 
-/// The next numbers of a tape, of which `used` tells how far it is.
+/// Draws the next number from a tape. `used` computes the position.
 fn draw(call: &Call, tape: &Open, float: bool, used: fn(usize, usize) -> (usize, usize)) -> Reply {
     let (ints, floats) = DRAWN.of(call, "", |drawn| {
         let (ints, floats) = drawn.unwrap_or_default();
@@ -331,7 +331,7 @@ fn trims_keys(subject: Subject) -> Subject {
 fn asks_for_more(subject: Subject) -> Subject {
     around(subject, &["utils.secrets.get"], async |call, args, inner: Next| {
         let secret = inner.call(call.clone(), args).await;
-        // Whatever comes of it.
+        // Whatever it returns.
         let _more = call.ask("secrets", "get", json!({ "key": "PASSWORD" })).await;
         secret
     })

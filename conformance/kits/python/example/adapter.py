@@ -22,7 +22,7 @@ from sage.utils import TypedError, canonical_json, err, parse_json, sha256
 
 
 def as_contract_error(error: BaseException) -> ContractError | None:
-    """The library's errors are already flat; the kit only has to know which ones they are."""
+    """The library's errors are already flat; this tells the kit which exceptions are theirs."""
     return ContractError.from_json(error.to_json()) if isinstance(error, TypedError) else None
 
 
@@ -40,7 +40,7 @@ COMMON_SERVER = Path(__file__).resolve().parent / "common_server.py"
 
 @adapter.on_open
 async def name_server(session: Session) -> dict[str, Any]:
-    """Which contract the session is for is not said; those that have no wire do not look at this."""
+    """Opens the server for every session; contracts without a wire ignore it."""
     return {"wire": {"mcp": {"command": [sys.executable, str(COMMON_SERVER)]}}}
 
 
@@ -139,7 +139,7 @@ def _release(session: Session, path: str) -> None:
         lock.release()
 
 
-# What the kit's collaborators raise is the kit's; the library knows its own errors.
+# The kit's collaborators raise the kit's errors; the library knows only its own.
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ class TypedSecrets(SecretProvider):
 
 
 class PlayedTool(Tool):
-    """A registered tool: the library's in all but its execution, which the harness plays."""
+    """A registered tool of the library. Only its execution is played by the harness."""
 
     def __init__(self, session: Session, tool: dict[str, Any]) -> None:
         super().__init__(tool.get("name"), tool.get("schema"), tool.get("description"), tool.get("version"))  # type: ignore[arg-type]
@@ -246,7 +246,7 @@ async def create_chat_stream(session: Session, args: dict[str, Any]) -> AsyncGen
 
 
 def _runner(session: Session, kind: str | None) -> ToolRunner | None:
-    """Who runs the tools that a model calls."""
+    """The runner for the tools that a model calls."""
 
     async def played(name: str, input: Any) -> ToolResult:
         return await typed(ScriptedTool(session, name).execute(input))

@@ -1,4 +1,4 @@
-"""Proofmark's adapter kit for Python: an adapter is an operation per function, and nothing about the wire.
+"""Proofmark's adapter kit for Python: an adapter is one function per operation; the kit handles the wire.
 
 Vendor this folder beside your adapter. It needs Python 3.11 and nothing else.
 """

@@ -40,14 +40,14 @@ OH = TypeVar("OH", bound=OpenHandler)
 
 
 class Result:
-    """The value of a call, yielded by an async generator as its last item: in Python it cannot return one."""
+    """The value of a call, yielded as the last item of an async generator, which cannot return one in Python."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
 
 
 class Adapter:
-    """Answers the harness on stdin and stdout with the functions that are registered with `operation`."""
+    """Answers the harness on stdin and stdout with the functions registered by `operation`."""
 
     def __init__(
         self,
@@ -81,22 +81,22 @@ class Adapter:
 
         def register(handler: H) -> H:
             if name in self.operations:
-                raise ValueError(f"operation `{name}` has a handler already")
+                raise ValueError(f"operation `{name}` already has a handler")
             self.operations[name] = handler
             return handler
 
         return register
 
     def on_open(self, handler: OH) -> OH:
-        """Registers what runs when a session opens: a function of the session, plain (in a thread) or async. What it
-        returns answers `open`: `{"wire": …}` for contracts that are spoken on a wire of their own; None is `{}`."""
+        """Registers what runs when a session opens: a function of the session, plain (in a thread) or async. Its
+        result answers `open`: `{"wire": …}` for contracts on a wire of their own; None stands for `{}`."""
         if self.opened is not None:
-            raise ValueError("there is a handler of `open` already")
+            raise ValueError("`open` already has a handler")
         self.opened = handler
         return handler
 
     def run(self) -> NoReturn:
-        """Serves on stdin and stdout until `shutdown` or stdin's end, and ends the process."""
+        """Serves on stdin and stdout until `shutdown` or the end of stdin, then exits the process."""
         wire_in, wire_out = wire.take_stdio()
         code = 0
         try:
@@ -106,25 +106,25 @@ class Adapter:
         _leave(code)
 
     async def serve(self, wire_in: int, wire_out: int, on_end: Callable[[], None] = lambda: None) -> None:
-        """Serves on two file descriptors. `on_end` is called when the end has come, before calls are given up."""
+        """Serves on two file descriptors. Calls `on_end` at the end, before it cancels calls."""
         await _Server(self, wire_in, wire_out).run(on_end)
 
 
 def _end_in_time() -> None:
-    """Whatever is stuck, a thread of the implementation for one, does not keep the process."""
+    """Exits after a delay even if something hangs, such as a thread of the implementation."""
     watchdog = threading.Timer(_PATIENCE_SECONDS, os._exit, [0])
     watchdog.daemon = True
     watchdog.start()
 
 
 def _leave(code: int) -> NoReturn:
-    """Ends the process here. The interpreter's own end hangs, now and then, where threads still wait in a read."""
+    """Exits the process at once. The interpreter's own exit sometimes hangs while threads wait in a read."""
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except (AttributeError, OSError, ValueError):
-            pass  # There is none, or nobody reads it any more.
+            pass  # It is missing or closed.
     os._exit(code)
 
 
@@ -179,19 +179,19 @@ class _Server:
         if not wire.is_id(request_id):
             request_id = None
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            self._refuse(request_id, ProtocolError(INVALID_REQUEST, "no JSON-RPC 2.0 message"))
+            self._refuse(request_id, ProtocolError(INVALID_REQUEST, "not a JSON-RPC 2.0 message"))
         elif "method" not in message and ("result" in message or "error" in message):
             self._answered(message)
         elif not isinstance(message.get("method"), str) or ("id" in message and request_id is None):
-            self._refuse(request_id, ProtocolError(INVALID_REQUEST, "no request: `method` or `id` is amiss"))
+            self._refuse(request_id, ProtocolError(INVALID_REQUEST, "not a request: `method` or `id` is missing or wrong"))
         elif request_id is not None:
             self._request(request_id, message["method"], message.get("params", {}))
-        # What is left are notifications, which get no answer; the harness has none that an adapter must heed.
+        # The rest are notifications, which get no answer. An adapter need not handle any.
 
     def _request(self, request_id: int | str, method: str, params: Any) -> None:
         try:
             if not isinstance(params, dict):
-                raise ProtocolError(INVALID_PARAMS, "`params` is no object")
+                raise ProtocolError(INVALID_PARAMS, "`params` is not an object")
             if method == "hello":
                 self._send_result(request_id, self._hello(params))
             elif method == "open":
@@ -216,7 +216,7 @@ class _Server:
     def _open(self, request_id: int | str, params: dict[str, Any]) -> None:
         session = Session(self, params)
         if session.id in self._sessions:
-            raise ProtocolError(INVALID_PARAMS, f"session `{session.id}` is open already")
+            raise ProtocolError(INVALID_PARAMS, f"session `{session.id}` is already open")
         self._sessions[session.id] = session
         self._calls[session.id] = set()
         if self._adapter.opened is None:
@@ -229,10 +229,10 @@ class _Server:
         try:
             answer = handler(session) if _is_async(handler) else await self._threads.run(lambda: handler(session))
             answer = await answer if inspect.isawaitable(answer) else answer
-        except BaseException as error:  # As in a call: whatever it is, the adapter goes on.
+        except BaseException as error:  # As in a call: the adapter survives any exception.
             call.answered = True
             self._refuse(call.id, protocol_error(error))
-            if self._sessions.get(session.id) is session:  # Else `close` came meanwhile, and sees to it.
+            if self._sessions.get(session.id) is session:  # Otherwise `close` came meanwhile and cleans up.
                 del self._sessions[session.id], self._calls[session.id]
                 await self._end(session)
             return
@@ -240,7 +240,7 @@ class _Server:
         self._send_result(call.id, {} if answer is None else answer)
 
     async def _end(self, session: Session) -> None:
-        """Closes a session, and tells those who still wait for a fake that nobody will answer them."""
+        """Closes a session, and fails its pending calls of fakes."""
         try:
             await session.close()
         finally:
@@ -275,7 +275,7 @@ class _Server:
         session = self._session(params)
         operation, args = params.get("operation"), params.get("args", {})
         if not isinstance(operation, str) or not isinstance(args, dict):
-            raise ProtocolError(INVALID_PARAMS, "`operation` is no string or `args` no object")
+            raise ProtocolError(INVALID_PARAMS, "`operation` must be a string and `args` an object")
         handler = self._adapter.operations.get(operation)
         if handler is None:
             raise ProtocolError(NOT_IMPLEMENTED, f"operation `{operation}` is not implemented")
@@ -283,14 +283,14 @@ class _Server:
         self._start_for(session, call, self._perform(call, handler, session, args))
 
     def _start_for(self, session: Session, call: Call, work: Coroutine[Any, Any, None]) -> None:
-        """Starts the work of a call, or of `open`, which the session's end gives up."""
+        """Starts the work of a call or of `open`. Closing the session cancels it."""
         task = self._start(work)
         calls = self._calls[session.id]
         calls.add(task)
 
         def done(task: asyncio.Task[None]) -> None:
             calls.discard(task)
-            if not call.answered:  # A task that is given up before its first step never runs.
+            if not call.answered:  # A task that is cancelled before its first step never runs.
                 self._refuse(call.id, protocol_error(asyncio.CancelledError()))
 
         task.add_done_callback(done)
@@ -299,7 +299,7 @@ class _Server:
         current_call.set(call)
         try:
             answer = {"value": await self._value(handler, session, args)}
-        except BaseException as error:  # Whatever it is, the call gets an answer and the adapter goes on.
+        except BaseException as error:  # Any exception: the call gets an answer, and the adapter survives.
             try:
                 rejection = contract_error(error, self._adapter.translate_error)
             except Exception as broken:
@@ -344,7 +344,7 @@ class _Server:
     def _answered(self, message: dict[str, Any]) -> None:
         _, future = self._asked.get(message["id"], ("", None)) if wire.is_id(message.get("id")) else ("", None)
         if future is None or future.done():
-            print(f"an answer to no question: {message.get('id')!r}", file=sys.stderr)
+            print(f"an answer without a request: {message.get('id')!r}", file=sys.stderr)
             return
         try:
             future.set_result(fake_value(message))
@@ -353,7 +353,7 @@ class _Server:
 
     def _start(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = self.loop.create_task(work)
-        self._tasks.add(task)  # The loop itself holds tasks only weakly.
+        self._tasks.add(task)  # The loop holds only weak references to tasks.
         task.add_done_callback(self._tasks.discard)
         return task
 
@@ -364,7 +364,7 @@ class _Server:
             self._refuse(request_id, error)
 
     def _refuse(self, request_id: int | str | None, error: ProtocolError) -> None:
-        # A message quotes what was wrong, which may be a lone surrogate or megabytes.
+        # A message may quote a lone surrogate or megabytes of input.
         message = error.message[:100_000].encode("utf-8", "replace").decode("utf-8")
         body = {"code": error.code, "message": message}
         self._writer.send(wire.encode({"jsonrpc": "2.0", "id": request_id, "error": body}))

@@ -1,4 +1,4 @@
-"""The collaborators that the harness plays, as objects that an implementation can be given.
+"""The collaborators that the harness plays, as objects to pass to an implementation.
 
 Each is a thin cover of `session.fake(…)`. Their methods raise `FakeError` where the collaborator fails; an
 implementation with errors of its own translates it, or lets it pass.
@@ -37,7 +37,7 @@ class Graph:
     async def query(
         self, query: str, params: Mapping[str, Any] | None = None, commit: str | None = None
     ) -> list[dict[str, Any]]:
-        """The rows that a query finds. What is None is not sent."""
+        """The rows that a query finds. Arguments that are None are not sent."""
         args = {"query": query, "params": params, "commit": commit}
         given = {name: value for name, value in args.items() if value is not None}
         rows: list[dict[str, Any]] = await self._fake.call("query", given)
@@ -52,7 +52,7 @@ class ScriptedTool:
         self._fake = session.fake("tools")
 
     async def execute(self, input: Any, log: Log | None = None) -> dict[str, Any]:
-        """The tool's result. What the script has it log goes to `log` first, entry by entry."""
+        """The tool's result. Scripted log entries go to `log` first, one by one."""
         result = dict(await self._fake.call("execute", {"name": self.name, "input": input}))
         for entry in result.pop("log", []):
             if log is not None:
@@ -92,7 +92,7 @@ class LlmProvider:
 
     def _stop_late_stream(self, asked: asyncio.Future[Any], call: Call | None) -> None:
         if not asked.cancelled() and asked.exception() is None and "stream" in asked.result():
-            # Nobody has it: it stops itself.
+            # Nobody can use the stream, so stop it here.
             ProviderStream(self._fake, asked.result()["stream"], call)
 
 
@@ -117,12 +117,12 @@ class ProviderStream:
 
     async def __anext__(self) -> Any:
         if self._fetching:
-            raise RuntimeError("an event of this stream is being waited for already")
+            raise RuntimeError("this stream is already waiting for an event; await one at a time")
         if self._over:
             raise StopAsyncIteration
         self._fetching = True
         try:
-            # Shielded: the harness answers what was asked, also when nobody waits for it any more.
+            # Shielded: the harness answers even if nobody waits any more.
             answer = await asyncio.shield(_forget(self._fake.start("next", self._args)))
         except asyncio.CancelledError:
             self._stop()
@@ -138,14 +138,14 @@ class ProviderStream:
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Ends the stream, and returns when the provider knows."""
+        """Stops the stream, and returns when the provider has confirmed."""
         self._stop()
         if self._stopped is not None:
             await asyncio.shield(self._stopped)
 
     def __del__(self) -> None:
         if self._must_stop():
-            # Perhaps in another thread, perhaps when there is no loop any more.
+            # It may run in another thread, or after the loop has closed.
             self._fake.start_soon("stop", self._args)
 
     def _stop(self) -> None:
@@ -158,6 +158,6 @@ class ProviderStream:
 
 
 def _forget(asked: asyncio.Future[Any]) -> asyncio.Future[Any]:
-    """An answer that nobody waits for any more may be an error. That is no news."""
+    """Ignores the error of an answer that nobody waits for any more."""
     asked.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
     return asked

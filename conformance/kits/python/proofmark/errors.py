@@ -1,4 +1,4 @@
-"""What can go wrong, and what each of it looks like on the wire."""
+"""Errors, and their form on the wire."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN_MEMBERS = frozenset({"code", "message", "name"})
 
 
 class ContractError(Exception):
-    """An error that a contract speaks of: the call's legal answer, `{"error": {…}}` on the wire."""
+    """An error of the contract, which is a legal answer to a call: `{"error": {…}}` on the wire."""
 
     def __init__(
         self,
@@ -29,9 +29,9 @@ class ContractError(Exception):
     ) -> None:
         super().__init__(message)
         if not isinstance(code, str) or not isinstance(message, str):
-            raise TypeError("an error has a `code` and a `message`, both strings")
+            raise TypeError("an error needs a `code` and a `message`, both strings")
         if name is not None and not isinstance(name, str):
-            raise TypeError("an error's `name` is a string")
+            raise TypeError("an error's `name` must be a string")
         self.code = code
         self.message = message
         self.name = name
@@ -42,12 +42,12 @@ class ContractError(Exception):
 
     @classmethod
     def from_json(cls, flat: Mapping[str, Any]) -> ContractError:
-        """Raises `TypeError` where `flat` is not an error of the protocol."""
+        """Raises `TypeError` if `flat` is not an error of the protocol."""
         return cls(flat.get("code"), flat.get("message"), name=flat.get("name"), properties=_rest(flat))  # type: ignore[arg-type]
 
 
 def _flat(code: str, message: str, name: str | None, properties: Mapping[str, Any]) -> dict[str, Any]:
-    """What an error is stands, whatever its properties are called."""
+    """Merges properties; they cannot replace the error's own members."""
     own = {"code": code, "message": message} | ({} if name is None else {"name": name})
     return own | _rest(properties)
 
@@ -57,11 +57,11 @@ def _rest(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class FakeError(ContractError):
-    """A collaborator's own error. Uncaught, it is the call's answer, as the collaborator's error would be."""
+    """A collaborator's error. If not caught, it becomes the call's answer."""
 
 
 class ProtocolError(Exception):
-    """The adapter could not do it: a JSON-RPC error, which is never taken for a legal rejection."""
+    """The adapter failed: a JSON-RPC error, never a legal rejection by the contract."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -70,7 +70,7 @@ class ProtocolError(Exception):
 
 
 class TapeEmptyError(Exception):
-    """More random numbers were taken than the session's tape has."""
+    """The session's random tape has run out."""
 
 
 class UnknownHandleError(LookupError):
@@ -81,7 +81,7 @@ Translate = Callable[[BaseException], ContractError | None]
 
 
 def contract_error(error: BaseException, translate: Translate | None = None) -> dict[str, Any] | None:
-    """The flat form of an error that is a contract's rejection; None for any other.
+    """The flat form of a contract error; None for any other exception.
 
     Besides `ContractError`, an exception counts that has a `code` and a `message` of its own, both strings. An
     `OSError` never does, whatever was put on it: a missing file must not pass for a contract's refusal (and `EIO`
@@ -103,11 +103,11 @@ def contract_error(error: BaseException, translate: Translate | None = None) -> 
 
 
 def protocol_error(error: BaseException) -> ProtocolError:
-    """What an exception that is no contract's rejection says to the harness: one line, the rest is on stderr."""
+    """The one-line message for the harness about an exception that is not a contract error. The rest goes to stderr."""
     if isinstance(error, ProtocolError):
         return error
     if isinstance(error, asyncio.CancelledError):
-        return ProtocolError(ADAPTER_BROKE, "the call was given up: its session was closed, or the adapter ends")
+        return ProtocolError(ADAPTER_BROKE, "the call was cancelled: its session was closed, or the adapter is shutting down")
     try:
         text = "".join(traceback.format_exception_only(error)).strip()
     except Exception:  # Its own `__str__` may be what is broken.
@@ -120,7 +120,7 @@ def protocol_error(error: BaseException) -> ProtocolError:
 
 
 def fake_value(message: Mapping[str, Any]) -> Any:
-    """What a collaborator returned, by the harness's answer; raises what it raised."""
+    """Returns the collaborator's value from the harness's answer, or raises its error."""
     if "error" in message:
         raise ProtocolError(ADAPTER_BROKE, f"the harness could not play the fake: {message['error']!r}")
     result = message["result"]
@@ -128,7 +128,7 @@ def fake_value(message: Mapping[str, Any]) -> Any:
         try:
             raise FakeError.from_json(result["error"])
         except TypeError as error:
-            raise ProtocolError(ADAPTER_BROKE, f"the fake's error cannot be read: {error}") from None
+            raise ProtocolError(ADAPTER_BROKE, f"cannot read the fake's error: {error}") from None
     if not isinstance(result, dict) or "value" not in result:
-        raise ProtocolError(ADAPTER_BROKE, "a fake's answer has a `value` or an `error`")
+        raise ProtocolError(ADAPTER_BROKE, "a fake's answer must have a `value` or an `error`")
     return result["value"]

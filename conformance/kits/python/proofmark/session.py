@@ -1,4 +1,4 @@
-"""What a handler gets besides its arguments: everything that comes from outside, for one session."""
+"""The session that a handler gets besides its arguments: workspace, clock, random tape and fakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """The session's scripted time. Never use the real one in its place."""
+    """The session's scripted clock. Never use the real time instead."""
 
     def __init__(self, start: str, step_ms: int) -> None:
         self._first = start
@@ -60,7 +60,7 @@ def _next(tape: Iterator[T], kind: str) -> T:
 
 
 class Link(Protocol):
-    """The way back to the harness."""
+    """The connection to the harness."""
 
     loop: asyncio.AbstractEventLoop
     thread: int
@@ -73,7 +73,7 @@ class Link(Protocol):
 
 
 class Call:
-    """A call under way. Events belong to it until it is answered."""
+    """A call in progress. Events belong to it until it is answered."""
 
     def __init__(self, call_id: int | str) -> None:
         self.id = call_id
@@ -92,15 +92,15 @@ class Fake:
         self.name = name
 
     async def call(self, method: str, args: Mapping[str, Any] | None = None) -> Any:
-        """Returns what the collaborator returns, raises `FakeError` where it fails."""
+        """Returns the collaborator's value, or raises `FakeError` if it fails."""
         return await self.start(method, args)
 
     def start(self, method: str, args: Mapping[str, Any] | None = None) -> asyncio.Future[Any]:
-        """Asks at once, and returns the answer's future. Only on the loop's thread."""
+        """Asks at once and returns a future. Call it only on the loop's thread."""
         return self._link.ask(self._session, self.name, method, args or {})
 
     def start_soon(self, method: str, args: Mapping[str, Any] | None = None) -> None:
-        """Asks without a wish for the answer, from any thread and from finalizers. Never raises."""
+        """Asks without waiting for the answer, from any thread or finalizer. Never raises."""
 
         def ask() -> None:
             try:
@@ -118,7 +118,7 @@ class Fake:
 
 
 class Session:
-    """One session: `open` makes it, `close` ends it, and no two share anything."""
+    """One session, from `open` to `close`. Sessions share nothing."""
 
     def __init__(self, link: Link, params: Mapping[str, Any]) -> None:
         self._link = link
@@ -128,15 +128,15 @@ class Session:
         """The contract whose case runs in this session: for adapters with servers of several contracts."""
         workspace = params.get("workspace")
         if workspace is not None and not (isinstance(workspace, str) and workspace.startswith("/")):
-            raise ProtocolError(INVALID_PARAMS, "`workspace` is no absolute path")
+            raise ProtocolError(INVALID_PARAMS, "`workspace` must be an absolute path")
         self._workspace = None if workspace is None else Path(workspace)
         self.clock = _clock(_member(params, "clock", dict))
         self.random = _random(_member(params, "random", dict))
         self.fakes: tuple[str, ...] = tuple(_member(params, "fakes", list))
         if not all(isinstance(name, str) for name in self.fakes):
-            raise ProtocolError(INVALID_PARAMS, "`fakes` are names")
+            raise ProtocolError(INVALID_PARAMS, "`fakes` must be a list of strings")
         self.state: dict[str, Any] = {}
-        """The adapter's own, for whatever a session must remember."""
+        """For the adapter's own state of a session."""
         self._objects: dict[str, Any] = {}
         self._minted = 0
         self._objects_lock = threading.Lock()
@@ -158,7 +158,7 @@ class Session:
         return Fake(self._link, self.id, name)
 
     async def event(self, item: Any) -> None:
-        """Sends an item of the stream or log that belongs to the call under way."""
+        """Sends an item of the stream or log of the current call."""
         self._tell(current_call.get(None), item)
         await self._link.drain()
 
@@ -181,18 +181,18 @@ class Session:
 
     def _tell(self, call: Call | None, item: Any) -> None:
         if call is None or call.answered:
-            raise RuntimeError("an event belongs to a call, and none is under way here")
+            raise RuntimeError("there is no current call for this event; send events only from a handler")
         self._link.tell(self.id, call.id, item)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """For handlers that are plain functions: `session.wait(session.fake("secrets").call(…))`."""
         if threading.get_ident() == self._link.thread:
             awaitable.close()
-            raise RuntimeError("an async handler must `await`; waiting here would stop every call")
+            raise RuntimeError("an async handler must `await`; waiting here would block every call")
         return asyncio.run_coroutine_threadsafe(awaitable, self._link.loop).result()
 
     def put(self, value: Any) -> str:
-        """Keeps an object under a new handle."""
+        """Stores an object under a new handle."""
         with self._objects_lock:
             self._minted += 1
             handle = f"h{self._minted}"
@@ -206,13 +206,13 @@ class Session:
             raise UnknownHandleError(f"no object has the handle {handle!r}") from None
 
     def remove(self, handle: str) -> Any:
-        """Forgets a handle and returns its object."""
+        """Removes a handle and returns its object."""
         value = self.get(handle)
         self._objects.pop(handle, None)
         return value
 
     def on_close(self, callback: Callable[[], object]) -> None:
-        """Runs a function, plain or async, when the session ends; the last one given runs first."""
+        """Registers a function, plain or async, to run when the session ends; the last one runs first."""
         self._closing.append(callback)
         if self._closed:  # Given by a handler that went on in its thread after the session had ended.
             asyncio.run_coroutine_threadsafe(self.close(), self._link.loop)
@@ -235,7 +235,7 @@ class Session:
 def _member(params: Mapping[str, Any], name: str, kind: type[T]) -> T:
     value = params.get(name)
     if not isinstance(value, kind):
-        raise ProtocolError(INVALID_PARAMS, f"`{name}` is missing or of the wrong kind")
+        raise ProtocolError(INVALID_PARAMS, f"`{name}` is missing or has the wrong type")
     return value
 
 
@@ -249,21 +249,21 @@ def whole(number: Any) -> int | None:
 def _clock(params: dict[str, Any]) -> Clock:
     step = whole(params.get("stepMs"))
     if step is None:
-        raise ProtocolError(INVALID_PARAMS, "`clock.stepMs` is no integer")
+        raise ProtocolError(INVALID_PARAMS, "`clock.stepMs` is not an integer")
     try:
         return Clock(_member(params, "start", str), step)
     except (ValueError, OverflowError) as error:
-        raise ProtocolError(INVALID_PARAMS, f"`clock` cannot be read: {error}") from None
+        raise ProtocolError(INVALID_PARAMS, f"cannot read `clock`: {error}") from None
 
 
 def _random(params: dict[str, Any]) -> Random:
     ints = [whole(number) for number in _member(params, "ints", list)]
     floats = _member(params, "floats", list)
     if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in floats):
-        raise ProtocolError(INVALID_PARAMS, "`random.floats` has something that is no number")
+        raise ProtocolError(INVALID_PARAMS, "`random.floats` must contain only numbers")
     known = [number for number in ints if number is not None]
     if len(known) != len(ints):
-        raise ProtocolError(INVALID_PARAMS, "`random.ints` has something that is no integer")
+        raise ProtocolError(INVALID_PARAMS, "`random.ints` must contain only integers")
     return Random(known, floats)
 
 

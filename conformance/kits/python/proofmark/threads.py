@@ -16,7 +16,7 @@ Outcome = tuple[Any, BaseException | None]
 
 
 class Threads:
-    """A few threads, and more of them only while all are stuck.
+    """A small thread pool that grows only while all threads are blocked.
 
     A pool of a fixed size would deadlock: all its threads may wait for a lock whose release is the next call in
     the queue. A thread for every call would crawl: hundreds of them, none blocked for long, all want the
@@ -32,7 +32,7 @@ class Threads:
         self._looking = False
 
     async def run(self, function: Callable[[], Any]) -> Any:
-        """Runs a function in a thread, in the context of whoever awaits it."""
+        """Runs a function in a thread, with the caller's context."""
         future: asyncio.Future[Outcome] = self._loop.create_future()
         context = copy_context()
 
@@ -63,7 +63,7 @@ class Threads:
             self._loop.call_later(_LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Twice as many threads, if none of them has taken a job since the last look."""
+        """Doubles the threads if none has taken a job since the last check."""
         self._looking = False
         waiting = self._jobs.qsize()
         if waiting == 0:

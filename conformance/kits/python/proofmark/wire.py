@@ -45,7 +45,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def decode(line: bytes) -> Any:
-    """Reads one message. Integers keep all their digits, `-0` its sign, a lone surrogate is kept as it is."""
+    """Parses one message. Keeps all digits of integers, the sign of `-0`, and lone surrogates."""
     try:
         return _decoder.decode(line.decode("utf-8"))
     except RecursionError:
@@ -55,7 +55,7 @@ def decode(line: bytes) -> Any:
 
 
 def encode(message: Any) -> bytes:
-    """Writes one message with its newline, or says why the wire cannot carry it."""
+    """Serializes one message with its newline. Raises if the wire cannot carry it."""
     try:
         text = _encoder.encode(message)
         _check(message, MAX_DEPTH)
@@ -63,16 +63,16 @@ def encode(message: Any) -> bytes:
     except RecursionError:
         raise ProtocolError(ADAPTER_BROKE, f"the answer nests deeper than {MAX_DEPTH}") from None
     except UnicodeEncodeError:
-        raise ProtocolError(ADAPTER_BROKE, "the answer holds a lone surrogate, which has no UTF-8") from None
+        raise ProtocolError(ADAPTER_BROKE, "the answer contains a lone surrogate, which UTF-8 cannot encode") from None
     except (TypeError, ValueError) as error:
         raise ProtocolError(ADAPTER_BROKE, f"the answer is not JSON: {error}") from None
     if len(line) > MAX_LINE:
-        raise ProtocolError(ADAPTER_BROKE, f"the answer takes {len(line)} bytes, a line has at most {MAX_LINE}")
+        raise ProtocolError(ADAPTER_BROKE, f"the answer has {len(line)} bytes, but a line has at most {MAX_LINE}")
     return line
 
 
 def _check(value: Any, room: int) -> None:
-    """What the encoder lets pass, and the other side would call garbage or silently read as something else."""
+    """Refuses values that the encoder accepts but the other side would reject or misread."""
     if isinstance(value, (dict, list, tuple)):
         if room == 0:
             raise RecursionError
@@ -89,18 +89,18 @@ def _check(value: Any, room: int) -> None:
 
 def is_id(value: Any) -> bool:
     if isinstance(value, str):
-        # An answer must be able to carry it.
+        # An answer must be able to quote it.
         return not any("\ud800" <= char <= "\udfff" for char in value)
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def read_lines(fd: int, deliver: Callable[[list[bytes | None]], None]) -> None:
-    """Calls `deliver` with the lines of each read. None is a line that was too long and has been dropped."""
+    """Calls `deliver` with the lines of each read. None stands for a line that was too long and was dropped."""
     parts: list[bytes] = []
     length = 0
     while chunk := os.read(fd, _CHUNK):
         lines: list[bytes | None] = []
-        # At b"\n" alone: a string may hold U+2028 or U+0085.
+        # Only at b"\n": a string may contain U+2028 or U+0085.
         *ended, rest = chunk.split(b"\n")
         for piece in ended:
             parts.append(piece)
@@ -119,7 +119,7 @@ def read_lines(fd: int, deliver: Callable[[list[bytes | None]], None]) -> None:
 
 
 class Reader:
-    """Reads a file descriptor in a thread and hands its lines to a loop, only so far ahead of it."""
+    """Reads a file descriptor in a thread and passes lines to a loop, with a bounded read-ahead."""
 
     def __init__(self, fd: int, on_line: Callable[[bytes | None], None], on_end: Callable[[], None]) -> None:
         self._fd = fd
@@ -133,7 +133,7 @@ class Reader:
         try:
             read_lines(self._fd, self._deliver)
         except OSError as error:
-            print(f"stdin cannot be read: {error}", file=sys.stderr)
+            print(f"cannot read stdin: {error}", file=sys.stderr)
         except _LoopGone:
             return
         try:
@@ -179,11 +179,11 @@ class Writer:
         self._lines.put(line)
 
     async def drain(self) -> None:
-        """Waits while the harness is far behind."""
+        """Waits while too much output is unread."""
         await self._room.wait()
 
     def finish(self, seconds: float) -> None:
-        """Writes what is left. Blocks; gives up after `seconds`, since nobody may be reading."""
+        """Writes the remaining output. Blocks, but gives up after `seconds` if nobody reads."""
         self._lines.put(None)
         self._thread.join(seconds)
 
@@ -224,7 +224,7 @@ _taken: tuple[int, int] | None = None
 
 
 def take_stdio() -> tuple[int, int]:
-    """Keeps stdin and stdout for the wire alone and returns their new descriptors, the same ones each time.
+    """Reserves stdin and stdout for the wire and returns their new descriptors, the same ones each time.
 
     From here on a `print`, a C library or a child process writes to stderr, and whoever reads stdin finds its end.
     """
@@ -240,11 +240,11 @@ def take_stdio() -> tuple[int, int]:
     os.close(nothing)
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
-        # A print must neither wait in a buffer nor fail for a character that stderr's encoding lacks.
+        # Unbuffered, and tolerant of characters that stderr's encoding lacks.
         reconfigure(line_buffering=True, errors="backslashreplace")
     return _taken
 
 
 def protect_stdout() -> None:
-    """Does early what `Adapter.run` does first: for an implementation that prints while it is imported."""
+    """Reserves stdin and stdout early, for an implementation that prints while it is imported."""
     take_stdio()

@@ -180,7 +180,7 @@ class Life(Wire):
         self.assertIsNone(self.peer.answer(close)["result"])
         self.refused(self.peer.answer(call), -32000)
 
-    def test_what_a_late_handler_leaves_to_be_done_at_the_end_is_done(self) -> None:
+    def test_cleanups_of_a_late_handler_run(self) -> None:
         self.peer.open()
         self.peer.send_call("close.late")
         self.assertTrue(STARTED.wait(20))
@@ -188,7 +188,7 @@ class Life(Wire):
         CLOSED.set()
         self.assertTrue(CLEANED.wait(20))
 
-    def test_what_breaks_while_closing_is_told_and_the_session_is_gone(self) -> None:
+    def test_errors_while_closing_are_reported_and_the_session_is_gone(self) -> None:
         self.peer.open()
         self.peer.value("close.broken")
         self.refused(self.peer.ask("close", {"session": "s1"}), -32000)
@@ -212,7 +212,7 @@ class Life(Wire):
 
 
 class BadInput(Wire):
-    def test_what_is_no_json_and_what_is_no_message(self) -> None:
+    def test_invalid_json_and_invalid_messages(self) -> None:
         for line, code in (
             (b"nonsense", -32700),
             (b"{", -32700),
@@ -292,14 +292,14 @@ class Handlers(Wire):
                     self.refused(self.peer.call(operation, {"what": what}), -32000)
         self.assertEqual(self.peer.value("echo", {"value": 1}), 1)
 
-    def test_an_ordinary_exception_is_told_in_a_line(self) -> None:
+    def test_an_ordinary_exception_is_reported_in_one_line(self) -> None:
         message = self.peer.call("raise", {"what": "ordinary"})["error"]["message"]
         self.assertEqual(message, "RuntimeError: an ordinary exception")
 
     def test_a_handler_may_say_that_it_is_not_implemented(self) -> None:
         self.refused(self.peer.call("raise", {"what": "protocol"}), -32601)
 
-    def test_what_the_wire_cannot_carry_is_the_adapters_trouble(self) -> None:
+    def test_values_that_the_wire_cannot_carry_are_adapter_errors(self) -> None:
         for what in RETURNED:
             with self.subTest(what):
                 self.refused(self.peer.call("return", {"what": what}), -32000)
@@ -346,7 +346,7 @@ class Fakes(Wire):
         self.reply(self.peer.read(), result={"value": None})
         self.assertEqual(self.peer.answer(call)["result"], {"value": None})
 
-    def test_an_async_handler_that_would_stop_everything_is_told(self) -> None:
+    def test_blocking_in_an_async_handler_is_an_error(self) -> None:
         self.refused(self.peer.call("wait.async"), -32000)
 
     def test_the_collaborators_error_passes_through(self) -> None:
@@ -398,7 +398,7 @@ class Events(Wire):
 
     def test_an_event_after_the_answer_is_not_sent(self) -> None:
         self.peer.value("late")
-        self.assertIn("belongs to a call", self.peer.value("late.outcome"))
+        self.assertIn("no current call", self.peer.value("late.outcome"))
 
 
 if __name__ == "__main__":

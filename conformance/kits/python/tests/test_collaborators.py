@@ -41,7 +41,7 @@ def make_adapter() -> Adapter:
         if "emit" not in session.state:
             session.state["emit"] = session.emitter()
             return None
-        with unittest.TestCase().assertRaisesRegex(RuntimeError, "belongs to a call"):
+        with unittest.TestCase().assertRaisesRegex(RuntimeError, "no current call"):
             session.state["emit"]("too late")
         return "refused"
 
@@ -152,13 +152,13 @@ class Objects(Collaborators):
             self.plays("secrets", "get", {"key": "K"}, value)
             self.answers(call, value)
 
-    def test_a_query_sends_what_it_was_given_and_no_more(self) -> None:
+    def test_a_query_sends_only_given_arguments(self) -> None:
         for args in ({"query": "q"}, {"query": "q", "params": {}, "commit": "c"}):
             call = self.peer.send_call("query", args)
             self.plays("graph", "query", args, [{"n": 1}])
             self.answers(call, [{"n": 1}])
 
-    def test_what_a_tool_logs_comes_before_its_result(self) -> None:
+    def test_logs_of_a_tool_come_before_its_result(self) -> None:
         call = self.peer.send_call("tool", {"input": {"a": 1}, "log": True})
         self.plays("tools", "execute", {"name": "Tool", "input": {"a": 1}}, {"ok": True, "log": [{"msg": "one"}, {"msg": "two"}]})
         self.assertEqual([self.item(), self.item()], [{"msg": "one"}, {"msg": "two"}])

@@ -74,7 +74,7 @@ class Identifiers(Client):
 
 
 class Kinds(Client):
-    def test_what_is_not_listed_or_of_another_kind_is_refused_by_every_tool(self) -> None:
+    def test_every_tool_refuses_unknown_members_and_wrong_types(self) -> None:
         for name, tool in TOOLS.items():
             required = {field.name: 7 for field in tool.fields if field.required}
             self.refused("INVALID_INPUT", name, **required, bogus=1)
@@ -224,7 +224,7 @@ class Checkpoints(Client):
 
 
 class Helpful(Client):
-    def test_what_is_unknown_or_there_already_comes_with_calls_that_succeed(self) -> None:
+    def test_unknown_and_duplicate_ids_come_with_suggestions_that_succeed(self) -> None:
         task = self.task()
         self.node("n")
         refused = (
@@ -248,7 +248,7 @@ class Helpful(Client):
 class Full(Client):
     capacity = 20_000
 
-    def test_a_store_that_is_full_refuses_what_is_more_and_still_answers(self) -> None:
+    def test_a_full_store_refuses_writes_and_still_answers(self) -> None:
         task = self.task(notes="x" * 5000)
         self.refused("BUDGET_EXCEEDED", "tasks_patch", workspace="w", task=task, notes="y" * 20_000)
         self.assertEqual(self.ok("tasks_get", workspace="w", task=task)["task"]["notesBytes"], 5000)

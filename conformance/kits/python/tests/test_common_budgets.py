@@ -53,7 +53,7 @@ class Pages(Client):
             (suggestion,) = self.refused("BUDGET_EXCEEDED", "plans_list", workspace="w", max_chars=cap)
             self.assertEqual(self.follow(suggestion)["items"], [])
 
-    def test_the_knob_that_cut_is_told(self) -> None:
+    def test_the_knob_that_cut_is_reported(self) -> None:
         items = self.ok("plans_list", workspace="w")["items"]
         two = bytes_of(items[:2])
         self.assertEqual(self.page(limit=2, max_chars=two), ([1, 2], True, {"used": 2, "limit": 2}))
@@ -101,14 +101,14 @@ class Notes(Client):
         self.check("a", {"max_lines": 0}, "", (0, 0))
         self.check("", {"max_lines": 0}, "")
 
-    def test_the_shortest_text_wins_and_the_first_of_equals_is_told(self) -> None:
+    def test_the_shortest_text_wins_and_the_first_of_equals_is_reported(self) -> None:
         self.check("ab\ncd\nef", {"max_chars": 7, "max_bytes": 5, "max_lines": 2}, "ab\ncd", (5, 5))
         self.check("ab\ncd\nef", {"max_chars": 6, "max_lines": 2}, "ab\ncd\n", (6, 6))
         self.check("ab\ncd\nef", {"max_chars": 7, "max_lines": 1}, "ab\n", (1, 1))
         self.check("aé", {"max_chars": 2, "max_bytes": 1}, "a", (1, 2))
         self.check("ab", {"max_chars": 2, "max_bytes": 9, "max_lines": 1}, "ab")
 
-    def test_without_a_knob_all_is_told(self) -> None:
+    def test_without_a_knob_nothing_is_cut(self) -> None:
         self.check("x\n" * 10_000, {}, "x\n" * 10_000)
 
     def test_knobs_are_integers_of_0_or_more(self) -> None:

@@ -102,9 +102,9 @@ class Merges(Graph):
         self.patch("new", "b", "newer")
         self.edge("new", "ours", "b")
         self.assertEqual(self.merge("b"), (3, []))
-        told = {node: self.value(node) for node in ("ours", "theirs", "both", "neither", "new")}
+        values = {node: self.value(node) for node in ("ours", "theirs", "both", "neither", "new")}
         expected = {"ours": ("1", 2), "theirs": ("2", 2), "both": ("same", 2), "neither": ("0", 1), "new": ("newer", 1)}
-        self.assertEqual(told, expected)
+        self.assertEqual(values, expected)
         self.assertEqual(self.ok("graph_edge_list", workspace="w")["items"], [{"from": "new", "rel": "r", "to": "ours", "revision": 0}])
         self.assertEqual(self.merge("b"), (0, []))
 

@@ -21,9 +21,9 @@ MAX_LINE = 16 * 1024 * 1024
 
 class Protocol(Client):
     def test_initialize_agrees_on_a_version(self) -> None:
-        for asked, told in (("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")):
+        for asked, answered in (("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")):
             result = self.request("initialize", {"protocolVersion": asked, "capabilities": {}, "clientInfo": {}})["result"]
-            self.assertEqual((result["protocolVersion"], result["capabilities"]), (told, {"tools": {}}))
+            self.assertEqual((result["protocolVersion"], result["capabilities"]), (answered, {"tools": {}}))
         self.assertEqual(self.request("initialize", {})["error"]["code"], -32602)
         self.assertEqual(self.request("ping")["result"], {})
 
@@ -68,12 +68,12 @@ class Frames(unittest.TestCase):
         self.assertEqual([answer["id"] for answer in answers], [request_id, 2], line[:100])
         self.assertEqual((answers[0]["error"]["code"], answers[1]["result"]), (code, {}), line[:100])
 
-    def test_what_is_not_json(self) -> None:
+    def test_invalid_json(self) -> None:
         deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b"[" * 200_000
         for line in (b"{", b"x", b"\xff", b'{"a":NaN}', b'{"a":1e400}', b"9" * 5000, b"{}{}", deep, b"\xef\xbb\xbf{}"):
             self.check(line, -32700)
 
-    def test_what_is_no_request(self) -> None:
+    def test_invalid_requests(self) -> None:
         self.check(b"[]", -32600)
         self.check(b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600)
         self.check(b'{"id":1,"method":"ping"}', -32600, 1)
@@ -85,7 +85,7 @@ class Frames(unittest.TestCase):
         self.check(b'{"jsonrpc":"2.0","id":1,"method":"no/such"}', -32601, 1)
         self.check(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32602, 1)
 
-    def test_what_gets_no_answer(self) -> None:
+    def test_messages_without_an_answer(self) -> None:
         create = b'"params":{"name":"workspaces_create","arguments":{"workspace":"w"}}'
         for line in (
             b"",

@@ -1,4 +1,4 @@
-"""What the worked example promises beyond what the suite can see from outside."""
+"""Promises of the worked example that the suite cannot check from outside."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Paths(Memory):
             self.refused("EIO", "folder/a.sage")
         self.assertEqual(os.listdir(outside), [])
 
-    def test_what_is_no_file_is_an_io_error_and_nobody_waits_for_it(self) -> None:
+    def test_a_non_regular_file_is_an_io_error_without_waiting(self) -> None:
         os.mkfifo(self.root / "pipe.sage")
         (self.root / "folder.sage").mkdir()
         for path in ("pipe.sage", "folder.sage", "n" * 300 + ".sage", "d/" * 500_000 + "a.sage"):
@@ -168,7 +168,7 @@ class Foundations(unittest.TestCase):
     def test_keys_are_in_the_order_of_utf16(self) -> None:
         self.assertEqual(canonical_json({"\U0001f600": 1, "\uff5e": 2, "é": 3, "z": 4}), '{"z":4,"é":3,"\U0001f600":1,"\uff5e":2}')
 
-    def test_what_has_no_canonical_form_is_refused(self) -> None:
+    def test_values_without_a_canonical_form_are_refused(self) -> None:
         circle: list[Any] = []
         circle.append(circle)
         for value in (float("nan"), float("inf"), 10**400, "\ud800", {"\ud800": 1}, {1: 2}, {1}, circle):

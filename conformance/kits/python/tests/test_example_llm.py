@@ -1,4 +1,4 @@
-"""What the example's chats promise beyond what the suite can see from outside."""
+"""Promises of the example's chats that the suite cannot check from outside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def end(*usage: int) -> dict[str, Any]:
 
 
 class Scripted:
-    """A provider that says what it is told to, and knows what became of its streams."""
+    """A scripted provider that records what happens to its streams."""
 
     name = "scripted"
 
@@ -167,11 +167,11 @@ class Chats(unittest.TestCase):
         self.assertIsNone(error)
         self.assertEqual(events[1]["result"]["error"]["code"], "ETIMEOUT")
 
-    def test_usage_is_summed_if_every_round_told_it(self) -> None:
+    def test_usage_is_summed_if_every_round_reports_it(self) -> None:
         self.assertEqual(self.chat(Scripted([call("1"), end(1, 2)], [end(3, 4)]), Echo())[0][-1], end(4, 6))
         self.assertEqual(self.chat(Scripted([call("1"), end()], [end(3, 4)]), Echo())[0][-1], end())
 
-    def test_the_provider_is_told_of_the_round_in_canonical_json(self) -> None:
+    def test_the_provider_gets_the_round_in_canonical_json(self) -> None:
         provider = Scripted([text("a"), call("1", x=2), text("b"), end()], "done")
         self.chat(provider, Echo())
         self.assertEqual(
@@ -197,7 +197,7 @@ class Chats(unittest.TestCase):
         events = self.fails("EHALT", Scripted(*([call(str(n)), end()] for n in range(9))), Echo())
         self.assertEqual([event["type"] for event in events], ["tool_call", "tool_result"] * 3)
 
-    def test_what_is_no_event_breaks_the_stream(self) -> None:
+    def test_an_invalid_event_breaks_the_stream(self) -> None:
         wrong: list[Any] = [None, 5, {}, {"type": []}, {"type": "dance"}, {"type": "text"}, {"type": "end", "usage": {"prompt": "1"}}]
         for event in wrong:
             self.assertEqual(self.fails("EIO", Scripted([text("a"), event, end()])), [text("a")])

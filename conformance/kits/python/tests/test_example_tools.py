@@ -1,4 +1,4 @@
-"""What the example's tools promise beyond what the suite can see from outside."""
+"""Promises of the example's tools that the suite cannot check from outside."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Schemas(unittest.TestCase):
         self.check(schema, {"a": 1, "list": [{"n": 1.0}, {"n": 1.5, "x": 0}], "y": 0}, "a", "b", "list.1.n", "list.1.x", "y")
         self.check(schema, [], "input")
 
-    def test_properties_that_nothing_speaks_of_are_refused_whoever_speaks_of_the_others(self) -> None:
+    def test_unmentioned_properties_are_refused(self) -> None:
         parts: list[Any] = [{"properties": {"a": {}}}, {"properties": {"b": {}}}]
         self.check({"type": "object", "allOf": parts}, {"a": 1, "b": 2, "c": 3}, "c")
         self.check({"anyOf": parts}, {"b": 2})
@@ -67,7 +67,7 @@ class Schemas(unittest.TestCase):
         tree = {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}
         self.check(tree, {"children": [{"children": [{"x": 1}]}]}, "children.0.children.0.x")
 
-    def test_what_would_be_without_effect_or_without_end_is_refused(self) -> None:
+    def test_ineffective_or_endless_schemas_are_refused(self) -> None:
         schemas: list[Any] = [
             {"propertys": {}},
             {"properties": {"a": {"$dynamicRef": "#"}}},
@@ -139,7 +139,7 @@ class Patches(unittest.TestCase):
         with self.assertRaises(MisfitError):
             parse_patch("@@ -1 +1 @@\n-a\n+b\n").apply(b"a\r\n")
 
-    def test_what_editors_and_models_lose_is_found(self) -> None:
+    def test_lost_spaces_and_newlines_are_tolerated(self) -> None:
         self.check("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c", "a\n\nc\n")
 
     def test_a_patch_may_stand_in_a_mail(self) -> None:
@@ -151,7 +151,7 @@ class Patches(unittest.TestCase):
             with self.assertRaises(MisfitError):
                 parse_patch(patch).apply(before.encode())
 
-    def test_what_is_no_patch_of_one_file(self) -> None:
+    def test_texts_that_are_not_a_patch_of_one_file(self) -> None:
         hunk = "@@ -1 +1 @@\n-a\n+b\n"
         for text in (
             "",
@@ -233,7 +233,7 @@ class Files(unittest.TestCase):
         self.write("run.sh")
         self.assertEqual((self.root / "run.sh").stat().st_mode & 0o7777, 0o750)
 
-    def test_what_is_no_file_is_refused_at_once(self) -> None:
+    def test_non_regular_files_are_refused_at_once(self) -> None:
         os.mkfifo(self.root / "pipe")
         (self.root / "loop").symlink_to("loop")
         for file in ("pipe", "loop", ".", "folder/"):
@@ -265,7 +265,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(caught.exception.code, "ETIMEOUT")
         self.assert_gone("a", "b")
 
-    def test_nothing_outlives_whoever_is_cancelled(self) -> None:
+    def test_nothing_outlives_a_cancelled_call(self) -> None:
         async def cancel() -> None:
             running = asyncio.create_task(process.run("/bin/sh", ["-c", self._CHILDREN + "sleep 60"], cwd=self.root, env={}))
             while not (self.root / "b").exists() or not (self.root / "b").read_text():
@@ -327,7 +327,7 @@ class Injection(unittest.TestCase):
         self.assertEqual(secrets.redact('{"k": "q\\"\\\\\\u00e9"}'), '{"k": "[SECRET:K]"}')
         self.assertEqual(secrets.redact("> second line <\n}"), "> [SECRET:L] <\n}")
 
-    def test_what_overlaps_is_hidden_as_one_and_what_a_cut_left_is_hidden_too(self) -> None:
+    def test_overlapping_and_cut_secrets_are_redacted(self) -> None:
         secrets, _ = self.inject(Vault(A="left-mid", B="mid-right"), "$ENV.A $ENV.B")
         self.assertEqual(secrets.redact("(left-mid-right)"), "([SECRET:A])")
         self.assertEqual(secrets.redact(f"left-mid left-m{process.CUT}"), f"[SECRET:A] {process.CUT}")
@@ -374,7 +374,7 @@ class Runtime(unittest.TestCase):
         result = self.execute("Write", {"file": "$ENV.K", "content": ""}, secret_provider=vault)
         self.assertEqual((result["error"]["code"], result["error"]["resource"], vault.asked), ("EPERMISSION", "$ENV.K", []))
 
-    def test_a_faulty_input_is_told_without_its_secret(self) -> None:
+    def test_a_wrong_input_is_reported_without_its_secret(self) -> None:
         vault = Vault(K="s3cret")
         result = self.execute("Read", {"file": 5, "x": "$ENV.K"}, secret_provider=vault)
         self.assertEqual({fault["field"] for fault in result["error"]["details"]}, {"file", "x"})

@@ -31,7 +31,7 @@ class Decoding(unittest.TestCase):
         digits = b"%d" % int(1.7976931348623157e308)
         self.assertEqual(float(decode(digits)), 1.7976931348623157e308)
 
-    def test_what_only_python_calls_json_is_refused(self) -> None:
+    def test_pythons_json_extensions_are_refused(self) -> None:
         for line in (b"NaN", b"[Infinity]", b"-Infinity", b"{'a':1}", b"\xef\xbb\xbf1", b'"\xff"', b'"\x01"', b""):
             self.refused(line)
 
@@ -68,7 +68,7 @@ class Encoding(unittest.TestCase):
     def test_tuples_are_lists(self) -> None:
         self.assertEqual(encode((1, (2,))), b"[1,[2]]\n")
 
-    def test_what_the_wire_cannot_carry_is_refused(self) -> None:
+    def test_values_that_the_wire_cannot_carry_are_refused(self) -> None:
         circle: list[Any] = []
         circle.append(circle)
         for value in (math.nan, math.inf, "\ud800", {"\udfff": 1}, b"bytes", {1: 2}, {None: 1}, {1}, circle, 10**400):

@@ -31,7 +31,7 @@ class Opening(unittest.TestCase):
         with InThread(make_adapter()) as peer:
             self.assertEqual(peer.open()["result"], {})
 
-    def test_what_the_handler_returns_is_the_answer(self) -> None:
+    def test_the_result_of_the_handler_is_the_answer(self) -> None:
         async def later(session: Session) -> Any:
             return WIRE
 
@@ -159,7 +159,7 @@ class Asking(unittest.TestCase):
 
         self.played(adapter)
 
-    def test_whoever_waits_for_a_fake_is_told_when_its_session_ends(self) -> None:
+    def test_pending_calls_of_fakes_fail_when_the_session_ends(self) -> None:
         adapter = make_adapter()
         outcomes: dict[str, str] = {}
         ended = threading.Event()

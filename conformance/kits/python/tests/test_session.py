@@ -90,7 +90,7 @@ class Handles(unittest.TestCase):
         with self.assertRaises(UnknownHandleError):
             session().get(handle)
 
-    def test_what_is_no_handle_is_unknown(self) -> None:
+    def test_an_invalid_handle_is_unknown(self) -> None:
         with self.assertRaises(UnknownHandleError):
             session().get([])  # type: ignore[arg-type]
 
@@ -125,7 +125,7 @@ class Opening(unittest.TestCase):
                 session(**changes)
             self.assertEqual(caught.exception.code, -32602)
 
-    def test_what_is_to_be_done_at_the_end_is_done_last_first_and_all_of_it(self) -> None:
+    def test_cleanups_all_run_the_last_one_first(self) -> None:
         done: list[str] = []
         closing = session()
 

@@ -1,4 +1,4 @@
-/** The worked example behind the subject protocol. All that is particular to Proofmark is in this file. */
+/** The worked example behind the subject protocol. Only this file knows about Proofmark. */
 
 import { flattenError, serve, SessionClosedError, type Call, type Opened, type Session } from "../proofmark.mjs";
 import { eventLogger, graph, llmProvider, scriptedExecute, secretProvider, sendStream, toolRunner } from "../proofmark-fakes.mjs";
@@ -71,7 +71,7 @@ serve({
   },
 });
 
-/** `open` does not say which contract its case is of, so every session with a folder gets its server. */
+/** Every session with a folder gets a server, because this adapter does not look at the session's contract. */
 async function serveRuns(session: Session): Promise<Opened | undefined> {
   if (session.workspace === undefined) return undefined;
   const runs = await Runs.open(session.workspace, session.clock, runsProvider(session));
@@ -79,7 +79,7 @@ async function serveRuns(session: Session): Promise<Opened | undefined> {
   const server = new RunsServer(runs);
   const base = await server.listen();
   session.onClose(() => server.close());
-  // Not before the harness has heard that the session is open.
+  // Only after the harness knows that the session is open.
   setImmediate(() => runs.goOn());
   return { wire: { http: { base } } };
 }
@@ -145,7 +145,7 @@ function llmOf(session: Session): LLM {
 
 function runnerOf(session: Session, tools: unknown): ToolRunner | undefined {
   if (tools === "fake") return toolRunner(session);
-  // Nobody has given the model any permission.
+  // The model has no permissions.
   if (tools === "registry") return (name, input) => toolsOf(session).execute(name, input, { cwd: workspaceOf(session) });
   return undefined;
 }

@@ -1,8 +1,8 @@
 /**
  * The bytes of a chronicle: lines of JSON, each ended by a newline, only ever added at the end.
  *
- * What the kernel does in memory is done synchronously, since a thread pool's detour costs more than the work; what
- * waits for the disk (a file's whole contents, and that they are safe) is not, so that other calls go on.
+ * Operations that the kernel does in memory are synchronous, because the thread pool would cost more than the work.
+ * Operations that wait for the disk (reading a whole file, syncing) are not, so that other calls can proceed.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -12,7 +12,7 @@ import { syncFolders, type Place } from "./chronicle-path.ts";
 
 const NEWLINE = 0x0a;
 const CHUNK = 64 * 1024;
-// Never through a link that came after the path was resolved; never waiting for the other end of a pipe.
+// Never follow a link created after the path was resolved; never wait for the other end of a pipe.
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const TO_READ = constants.O_RDONLY | SAFELY;
 const TO_APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | SAFELY;
@@ -20,7 +20,7 @@ const TO_APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | SA
 const readAsync = promisify(read);
 const syncAsync = promisify(fdatasync);
 
-/** All lines of a file, the last one also if it has no newline. */
+/** All lines of a file, including a last one without a newline. */
 export function readLines(file: string): Promise<Buffer[]> {
   return withFile(file, TO_READ, async (descriptor, size) => {
     const bytes = await readAll(descriptor, size);
@@ -32,7 +32,7 @@ export function readLines(file: string): Promise<Buffer[]> {
   });
 }
 
-/** The last `count` values that `parse` finds in lines, in the order of the file. Reads no more of it than it must. */
+/** The last `count` values that `parse` finds in lines, in the order of the file. Reads no more of the file than needed. */
 export function readLast<T>(file: string, count: number, parse: (line: Buffer) => T | undefined): Promise<T[]> {
   return withFile(file, TO_READ, async (descriptor, size) => {
     const found: T[] = [];
@@ -55,7 +55,7 @@ export function addLines(place: Place, choose: (last: Buffer | undefined) => rea
     const [unfinished, last] = lastTwo(descriptor, size);
     const lines = choose(unfinished.length === 0 ? last : undefined);
     if (lines.length === 0) return;
-    // What a killed process left unfinished becomes a line of its own, which readers skip.
+    // The partial line of a killed process becomes a separate line, which readers skip.
     const text = `${unfinished.length > 0 ? "\n" : ""}${lines.join("\n")}\n`;
     try {
       writeAll(descriptor, Buffer.from(text));
@@ -68,7 +68,7 @@ export function addLines(place: Place, choose: (last: Buffer | undefined) => rea
   });
 }
 
-/** The value of a line that is whole UTF-8 and JSON, else undefined. */
+/** The value of a line if it is valid UTF-8 and JSON, else undefined. */
 export function parseLine(line: Buffer): unknown {
   if (line.length === 0 || !isUtf8(line)) return undefined;
   try {
@@ -103,7 +103,7 @@ function writeAll(descriptor: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
 }
 
-/** Removes what was added after `size`. If that fails too, half a line stays, which readers skip. */
+/** Truncates the file to `size`. If that fails too, a partial line stays, which readers skip. */
 function takeBack(descriptor: number, size: number): void {
   try {
     ftruncateSync(descriptor, size);
@@ -112,7 +112,7 @@ function takeBack(descriptor: number, size: number): void {
   }
 }
 
-/** What stands after the last newline, and the line before it. */
+/** The text after the last newline, and the line before it. */
 function lastTwo(descriptor: number, size: number): [Buffer, Buffer | undefined] {
   const lines = linesFromEnd(descriptor, size);
   const { value: unfinished } = lines.next();
@@ -120,7 +120,7 @@ function lastTwo(descriptor: number, size: number): [Buffer, Buffer | undefined]
   return [unfinished ?? Buffer.alloc(0), last ?? undefined];
 }
 
-/** First what stands after the last newline, which is empty if all is well, then line by line towards the beginning. */
+/** First the text after the last newline, which is normally empty, then the lines from last to first. */
 function* linesFromEnd(descriptor: number, size: number): Generator<Buffer, void> {
   let pieces: Buffer[] = [];
   for (let end = size; end > 0; end -= Math.min(CHUNK, end)) {

@@ -19,14 +19,14 @@ import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isRecord } from "./errors.ts";
 
-// Synchronous all through: making, reading and removing a link takes microseconds, less than a thread pool's detour,
-// and the shorter a lock is held the better for those who wait.
+// Synchronous: creating, reading and removing a link takes microseconds, less than the thread pool would,
+// and a short lock is better for waiting processes.
 
 export interface Lock {
   release(): void;
 }
 
-/** Who holds a lock that could not be had, as far as that is known. */
+/** The holder of a lock that could not be taken, if known. */
 export interface Holder {
   readonly holder: string | undefined;
 }
@@ -34,14 +34,14 @@ export interface Holder {
 /** The longest file name is 255 bytes, and guards need some of them. */
 const LONGEST_STEM = 180;
 
-/** Where the lock of a file is. */
+/** The path of a file's lock. */
 export function lockPath(file: string): string {
   const name = basename(file);
   const stem = Buffer.byteLength(name) <= LONGEST_STEM ? name : digest(name);
   return join(dirname(file), `${stem}.lock`);
 }
 
-/** Where the lock is under which a dead holder's lock is removed. */
+/** The path of the guard under which a dead holder's lock is removed. */
 export function guardPath(path: string, claim: string): string {
   return `${path}.${digest(claim)}`;
 }
@@ -69,7 +69,7 @@ export function tryLock(path: string): Lock | Holder {
   }
 }
 
-/** False if somebody else is about to remove it. */
+/** Removes a dead holder's lock. False if another process is removing it. */
 function removeDead(path: string, claim: string): boolean {
   const guard = tryLock(guardPath(path, claim));
   if (!isLock(guard)) return false;
@@ -87,7 +87,7 @@ function claimAt(path: string): string {
     return readlinkSync(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return "gone";
-    // Not a link, so not a lock of ours: somebody put it there, and only somebody can take it away.
+    // Not a link, so not our lock: a user put it there and must remove it.
     if (codeOf(error) === "EINVAL") return "foreign";
     throw error;
   }
@@ -102,7 +102,7 @@ interface Claim {
   readonly machine: string;
 }
 
-/** This process, and a name for this copy of the module in it: threads and duplicates are holders of their own. */
+/** This process and this copy of the module: threads and duplicate modules are separate holders. */
 const self: Claim & { readonly copy: string } = {
   pid: process.pid,
   started: startOf(orEmpty(() => readFileSync("/proc/self/stat", "latin1")))?.started ?? "",
@@ -137,16 +137,16 @@ function isDead(holder: Claim): boolean {
   try {
     process.kill(holder.pid, 0);
   } catch (error) {
-    // EPERM is another user's process, which lives.
+    // EPERM: another user's process, which is alive.
     if (codeOf(error) === "ESRCH") return true;
   }
   const stat = startOf(orEmpty(() => readFileSync(`/proc/${holder.pid}/stat`, "latin1")));
-  // A zombie is a process that was killed and whose parent has not asked yet: it will never release anything.
+  // A zombie was killed but not yet reaped by its parent; it will never release anything.
   return stat !== undefined && (/[ZX]/.test(stat.state) || stat.started !== holder.started);
 }
 
 function startOf(stat: string): { state: string; started: string } | undefined {
-  // The command's name stands in parentheses and may hold any character, parentheses too.
+  // The command's name is in parentheses and may contain any character, even parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, started] = [fields[0], fields[19]];
   return state !== undefined && started !== undefined ? { state, started } : undefined;

@@ -1,11 +1,11 @@
-/** From a chronicle's path, which may come from anyone, to a file that is really inside the workspace. */
+/** Resolves an untrusted chronicle path to a file inside the workspace. */
 
 import { closeSync, fsync, lstatSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { invalid, isRecord, type Detail } from "./errors.ts";
 
-/** What is wrong with a path, whatever the file system holds. */
+/** The faults of a path, independent of the file system. */
 export function pathFaults(path: unknown): Detail[] {
   const fault = (reason: string): Detail[] => [{ field: "path", reason, received: path, expected: "src/Foo.ts.sage" }];
   if (typeof path !== "string") return fault("must be a string");
@@ -23,8 +23,8 @@ export interface Place {
 }
 
 /**
- * Where a chronicle is, every symbolic link on the way resolved and found to stay in the workspace. `undefined` if it
- * does not exist; unless `makeFolders`, which makes what is missing above it. Synchronous: the kernel knows the answers
+ * The path of a chronicle, with every symbolic link resolved and checked to stay in the workspace. `undefined` if it
+ * does not exist, unless `makeFolders` creates its missing folders. Synchronous: the kernel knows the answers
  * without asking the disk, and appends keep the order in which they were called.
  */
 export function locate(workspace: string, path: string, makeFolders: true): Place;
@@ -44,7 +44,7 @@ export function locate(workspace: string, path: string, makeFolders: boolean): P
   return { file: file ?? join(folder, name), root };
 }
 
-/** Makes a new file survive a loss of power: its name in its folder, and that folder's in the one above, up to the root. */
+/** Makes a new file survive a power loss: syncs its folder and all folders above, up to the root. */
 export async function syncFolders({ file, root }: Place): Promise<void> {
   let folder = file;
   do {
@@ -58,13 +58,13 @@ export async function syncFolders({ file, root }: Place): Promise<void> {
   } while (folder.length > root.length);
 }
 
-/** Where a path leads, if anything is there. */
+/** The target of a path, if it exists. */
 function inside(root: string, at: string, path: string): string | undefined {
   const stat = lstatSync(at, { throwIfNoEntry: false });
   if (stat === undefined) return undefined;
   if (!stat.isSymbolicLink()) return at;
   const target = targetOf(at);
-  // Through a link to nothing a file could be made anywhere.
+  // A dangling link could create a file anywhere.
   if (target === root || target.startsWith(root + sep)) return target;
   throw invalid(`\`${path}\` leaves the workspace through a symbolic link`, [
     { field: "path", reason: "must stay inside the workspace", received: path },

@@ -1,4 +1,4 @@
-/** Appends of this process to one file: queued, and written together by whoever gets the lock. */
+/** Queues the appends of this process to one file, and writes them together under the lock. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { addLines, parseLine } from "./chronicle-file.ts";
@@ -25,7 +25,7 @@ interface Waiting extends Entry {
 const FIRST_WAIT_MS = 1;
 const LONGEST_WAIT_MS = 16;
 
-/** By real path. A writer is here only while it has something to do. */
+/** By real path. Contains a writer only while it has work. */
 const writers = new Map<string, Writer>();
 
 /** Resolves when the entry is durably in the file. */
@@ -70,7 +70,7 @@ class Writer {
       } catch (error) {
         for (const waiting of this.#queue.splice(0)) waiting.reject(ioError("lock", waiting.path, error));
       }
-      // Other processes look now and then. Without a pause a busy one would have the lock again before they do.
+      // Other processes poll. Without a pause, a busy process would always retake the lock first.
       if (this.#queue.length > 0) await sleep(FIRST_WAIT_MS);
     }
     this.#isRunning = false;
@@ -87,7 +87,7 @@ class Writer {
     } catch (cause) {
       failure = { cause };
     }
-    // Before anyone is told: who hears of this append may ask another process for the lock at once.
+    // Release before acknowledging: a caller may ask another process for the lock at once.
     releaseQuietly(lock);
     for (const waiting of batch) {
       if (failure) waiting.reject(ioError("append", waiting.path, failure.cause));
@@ -95,7 +95,7 @@ class Writer {
     }
   }
 
-  /** The lock, or undefined when everyone who waited for it has given up. */
+  /** The lock, or undefined if all waiting appends have timed out. */
   async #lock(): Promise<Lock | undefined> {
     for (let wait = FIRST_WAIT_MS; this.#queue.length > 0; wait = nextWait(wait)) {
       const outcome = tryLock(lockPath(this.#place.file));
@@ -111,7 +111,7 @@ class Writer {
   }
 }
 
-/** Drops an event that directly follows its equal. Same id and other contents is no repeat: nothing may be lost. */
+/** Drops an event equal to its direct predecessor. The same id with other contents is not a repeat: nothing may be lost. */
 function withoutRepeats(batch: readonly Entry[], last: Buffer | undefined): string[] {
   let previous = last && canonicalOf(last);
   const lines: string[] = [];
@@ -130,16 +130,16 @@ function canonicalOf(line: Buffer): string | undefined {
   }
 }
 
-/** The events are in the file by now: that the link cannot be removed is the next one's trouble, not an append's. */
+/** The events are already in the file, so a failed release must not fail the append. */
 function releaseQuietly(lock: Lock): void {
   try {
     lock.release();
   } catch (error) {
-    process.emitWarning(`a lock could not be released: ${String(error)}`);
+    process.emitWarning(`cannot release a lock: ${String(error)}`);
   }
 }
 
-/** Twice as long, and not in step with others who wait. */
+/** Exponential backoff with jitter. */
 function nextWait(wait: number): number {
   return Math.min(LONGEST_WAIT_MS, wait * (1.5 + Math.random()));
 }

@@ -31,7 +31,7 @@ export interface Chronicles {
   appendEventWithId(path: ChroniclePath, evt: ChronicleEvent, lockTimeoutMs?: number): Promise<void>;
   readChronicle(path: ChroniclePath): Promise<ChronicleEvent[]>;
   tailChronicle(path: ChroniclePath, n?: number): Promise<ChronicleEvent[]>;
-  /** Takes the lock that appends take; what it gives releases it. */
+  /** Takes the lock of appends; the returned function releases it. */
   lockChronicle(path: ChroniclePath, lockTimeoutMs?: number): Promise<() => void>;
 }
 
@@ -44,7 +44,7 @@ export function chroniclesIn(root: string): Chronicles {
   return {
     async appendEvent(path, evt, lockTimeoutMs = DEFAULT_LOCK_TIMEOUT_MS) {
       refuse("the event cannot be appended", [...pathFaults(path), ...eventFaults(evt), ...timeoutFaults(lockTimeoutMs)]);
-      // A given id is replaced: the id of an event is the hash of everything else in it.
+      // Replace a given id: the id of an event is the hash of everything else in it.
       const { eventId: _, ...payload } = evt;
       await write(path, payload, sha256Hex(canonicalJSONStringify(payload)), lockTimeoutMs);
     },
@@ -82,7 +82,7 @@ export function chroniclesIn(root: string): Chronicles {
 
   function write(path: string, payload: Record<string, unknown>, eventId: string, timeoutMs: number): Promise<void> {
     const event = { ...payload, eventId };
-    // Both texts are made before anything is awaited: the caller may change the event while it waits for the lock.
+    // Serialize before the first await: the caller may change the event while it waits for the lock.
     const entry: Entry = { line: JSON.stringify(event), canonical: canonicalJSONStringify(event) };
     return append(located(path), entry, path, timeoutMs);
   }
@@ -95,20 +95,20 @@ export function chroniclesIn(root: string): Chronicles {
     }
   }
 
-  /** What `read` finds in the file; nothing, if there is none. */
+  /** The result of `read` on the file; empty if the file is missing. */
   async function fromFile<T>(path: string, read: (file: string) => Promise<T[]>): Promise<T[]> {
     try {
       const place = locate(root, path, false);
       return place === undefined ? [] : await read(place.file);
     } catch (error) {
-      // It was there a moment ago.
+      // It was removed meanwhile.
       if (isRecord(error) && error["code"] === "ENOENT") return [];
       throw inContractsForm("read", path, error);
     }
   }
 }
 
-/** An error of the file system becomes an `EIO`; a refusal stays one. */
+/** Converts a file system error to `EIO`; a refusal stays as it is. */
 function inContractsForm(operation: string, path: string, error: unknown): unknown {
   const isRefusal = isRecord(error) && error["code"] === "EVALIDATION";
   return isRefusal ? error : ioError(operation, path, error);

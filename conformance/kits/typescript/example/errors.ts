@@ -1,4 +1,4 @@
-/** `sage.errors`: the global taxonomy. Every code has its properties, and an error without them cannot be made. */
+/** `sage.errors`: the global taxonomy. Every code has required properties. */
 
 export interface TypedError extends Error {
   code: string;
@@ -50,7 +50,7 @@ const TAXONOMY: ReadonlyMap<string, CodeSpec> = new Map<string, CodeSpec>([
   ],
 ]);
 
-/** What the error has of its own; a property of the same name must not replace it. */
+/** The error's own members, which properties must not replace. */
 const OWN = new Set(["code", "message", "stack", "name", "cause"]);
 
 class SageError extends Error implements TypedError {
@@ -64,7 +64,7 @@ class SageError extends Error implements TypedError {
   }
 }
 
-/** `err` of `sage.utils`: an error with a code, and nothing that the code may require besides. */
+/** `err` of `sage.utils`: an error with a code, without the code's required properties. */
 export function err(code: string, message: string, cause?: unknown): TypedError {
   const faults = [...mustBeString("code", code), ...mustBeString("message", message)];
   if (faults.length > 0) throw invalid("an error needs a code and a message", faults);
@@ -89,7 +89,7 @@ export function typedError(
   for (const [key, value] of Object.entries(properties)) {
     if (!OWN.has(key)) define(error, key, value, true);
   }
-  // The taxonomy lists the system's own code of an EIO as `code`, which is taken.
+  // The taxonomy calls the system's code of an EIO `code`, a name that is taken.
   const systemCode = own(properties, "code");
   if (systemCode !== undefined && !Object.hasOwn(properties, "systemCode")) define(error, "systemCode", systemCode, true);
   return error;
@@ -159,12 +159,12 @@ function mustBeString(field: string, value: unknown): Detail[] {
   return [{ field, reason: "must be a string", received: value, expected: "string" }];
 }
 
-/** A property of the object's own: what JSON calls a member, not what a prototype has. */
+/** An own property (a JSON member), not one of the prototype. */
 function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Not by assignment, which a property called `__proto__` would turn into something else. */
+/** Not by assignment, which would misread a property called `__proto__`. */
 function define(object: object, key: string, value: unknown, enumerable: boolean): void {
   Object.defineProperty(object, key, { value, enumerable, configurable: true, writable: true });
 }

@@ -1,6 +1,6 @@
 /**
- * The prompt cache: what a provider answered is not asked again. It stands in front of the provider and knows nothing of
- * tools: these are run again, since what they do matters, and not only what they say.
+ * The prompt cache: repeats a provider's earlier answer to the same request. It wraps the provider and knows nothing about
+ * tools: they run again, because of their effects.
  */
 
 import type { ChatOptions, StreamEvent } from "./llm.ts";
@@ -9,7 +9,7 @@ import { canonicalJSONStringify } from "./utils.ts";
 /** Whole answers by their keys. */
 export type Cache = Map<string, readonly StreamEvent[]>;
 
-/** The answer that is known, or the one that is asked for now. Only one that was taken to its end is kept. */
+/** The cached answer, or a new one. Only an answer that was read to its end is cached. */
 export async function* cached(cache: Cache, key: string, ask: () => AsyncIterable<StreamEvent>): AsyncGenerator<StreamEvent, void> {
   const known = cache.get(key);
   if (known) {
@@ -24,7 +24,7 @@ export async function* cached(cache: Cache, key: string, ask: () => AsyncIterabl
   cache.set(key, items);
 }
 
-/** What was asked, and whom. A member that is absent is another question than one that is there. */
+/** The cache key: provider and request. An absent member and a present one give different keys. */
 export function cacheKey(provider: string, { model, messages, tools, temperature, max_tokens }: ChatOptions): string {
   return canonicalJSONStringify([provider, { model, messages, tools, temperature, max_tokens }]);
 }

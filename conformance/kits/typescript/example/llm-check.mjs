@@ -1,4 +1,4 @@
-// Providers of other kinds than the suite's, which is a scripted one behind a wire. Needs a build.
+// Tests with other kinds of providers than the suite's scripted one. Needs a build.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -61,7 +61,7 @@ test("a stream that comes too late is released", async () => {
   while (!isReleased) await new Promise((resolve) => setTimeout(resolve, 5));
 });
 
-test("whoever drops the stream releases the provider, in whatever round", async () => {
+test("dropping the stream releases the provider in any round", async () => {
   let released = 0;
   async function* calls({ messages }) {
     try {
@@ -78,7 +78,7 @@ test("whoever drops the stream releases the provider, in whatever round", async 
   assert.equal(released, 2);
 });
 
-test("nothing is asked before somebody reads, and no more is pulled than is read", async () => {
+test("items are fetched only on demand", async () => {
   let pulled = 0;
   async function* counted() {
     for (;;) yield { type: "text", value: String(++pulled) };
@@ -90,7 +90,7 @@ test("nothing is asked before somebody reads, and no more is pulled than is read
   assert.equal(pulled, 2);
 });
 
-test("what the caller does to the options later changes nothing", async () => {
+test("later changes of the options have no effect", async () => {
   const asked = [];
   const llm = llmOver(async ({ messages }) => ({ text: asked.push(messages[0].content) && "" }));
   const options = structuredClone(OPTIONS);
@@ -100,7 +100,7 @@ test("what the caller does to the options later changes nothing", async () => {
   assert.deepEqual(asked, ["Hi"]);
 });
 
-test("what was cached cannot be changed by a reader", async () => {
+test("a reader cannot change a cached answer", async () => {
   let asked = 0;
   async function* calls() {
     asked++;

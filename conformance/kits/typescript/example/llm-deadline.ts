@@ -1,8 +1,8 @@
-/** A time by which all of something must be over. */
+/** A deadline for a whole operation. */
 
 import { typedError, type TypedError } from "./errors.ts";
 
-/** The longest wait that a timer of Node knows. */
+/** The longest delay of a Node timer. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 export class Deadline {
@@ -16,13 +16,13 @@ export class Deadline {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** What the work comes to, or `ETIMEOUT` if the time is over first. The work itself goes on, and nobody hears of it. */
+  /** The result of the work, or `ETIMEOUT` at the deadline. The work itself continues unobserved. */
   async keep<T>(work: Promise<T>, operation: string): Promise<T> {
     const timeoutMs = this.#timeoutMs;
     if (timeoutMs === undefined) return work;
     work.catch(() => {});
     const left = this.#startedAt + timeoutMs - performance.now();
-    // Not left to a timer, which a provider that is always quicker would never let go off.
+    // Checked here too: a provider that always answers first would starve the timer.
     if (left <= 0) throw this.#overdue(timeoutMs, operation);
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<never>((_, reject) => {

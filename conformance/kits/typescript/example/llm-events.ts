@@ -1,4 +1,4 @@
-/** A provider's answer as items of the contract, whatever kind of answer it is, and its release, whatever ends it. */
+/** Converts any kind of provider answer to items of the contract, and always releases it. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import { isRecord, typedError, type TypedError } from "./errors.ts";
@@ -7,7 +7,7 @@ import type { ChatOptions, LLMProvider, StreamEvent } from "./llm.ts";
 
 const MOMENT_MS = 50;
 
-/** The items up to and with the one `end`. `EIO` for what is no item, and for a stream that is cut before its end. */
+/** The items up to and including `end`. `EIO` for an invalid item, and for a stream that ends early. */
 export async function* openRound(provider: LLMProvider, options: ChatOptions, deadline: Deadline): AsyncGenerator<StreamEvent, void> {
   const answer = await opened(provider, options, deadline);
   if (!isStream(answer)) {
@@ -21,25 +21,25 @@ export async function* openRound(provider: LLMProvider, options: ChatOptions, de
     for (;;) {
       const { done, value } = await pulled(iterator, deadline);
       if (done) break;
-      if (end) throw broken("the provider said more after its end");
+      if (end) throw broken("the provider sent an item after `end`");
       const event = asEvent(value);
       if (event.type === "end") end = event;
       else yield event;
     }
     isReleased = true;
   } catch (error) {
-    // A stream that threw is over; one that is late, or says what it should not, is not.
+    // A stream that threw is finished; one that is late or sent an invalid item must be released.
     isReleased = error instanceof Thrown;
     throw error instanceof Thrown ? error.error : error;
   } finally {
-    // Not awaited when the time is over: many streams end only after the item that they are stuck at.
+    // Not awaited after a timeout: many streams end only after the pending item.
     if (!isReleased) await release(iterator, deadline.error === undefined);
   }
-  if (!end) throw broken("the provider's stream is cut: it is over without an end");
+  if (!end) throw broken("the provider's stream ended without `end`");
   yield end;
 }
 
-/** Carries what the stream itself threw. */
+/** Wraps an error that the stream itself threw. */
 class Thrown {
   readonly error: unknown;
 
@@ -60,7 +60,7 @@ async function opened(provider: LLMProvider, options: ChatOptions, deadline: Dea
   try {
     return await deadline.keep<unknown>(answer, "chat");
   } catch (error) {
-    // A stream that comes when nobody waits for it any more is not left open. It may be on its way, so there is a moment for it.
+    // Release a stream that arrives after the timeout. It may be about to arrive, so wait a moment.
     if (error === deadline.error) await Promise.race([answer.then(releaseLate, () => {}), pause(MOMENT_MS)]);
     throw error;
   }
@@ -86,14 +86,14 @@ function isStream(answer: unknown): answer is AsyncIterable<unknown> {
 }
 
 function asEvent(value: unknown): StreamEvent {
-  if (!isRecord(value)) throw broken("the provider sent what is no item");
+  if (!isRecord(value)) throw broken("the provider sent an invalid item");
   const { type, callId, toolName, usage } = value;
   const isWhole =
     (type === "text" && typeof value["value"] === "string") ||
     (type === "tool_call" && typeof toolName === "string" && typeof callId === "string" && "arguments" in value) ||
     (type === "tool_result" && typeof callId === "string" && "result" in value) ||
     (type === "end" && (usage === undefined || isUsage(usage)));
-  if (!isWhole) throw broken(`the provider sent what is no item: its type is ${JSON.stringify(type)}`);
+  if (!isWhole) throw broken(`the provider sent an invalid item: its type is ${JSON.stringify(type)}`);
   return value as StreamEvent;
 }
 

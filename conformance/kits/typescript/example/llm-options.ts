@@ -1,11 +1,11 @@
-/** What a chat may be asked with. Wrong options never reach a provider. */
+/** Validates chat options. Wrong options never reach a provider. */
 
 import { invalid, type Detail } from "./errors.ts";
 import type { ChatOptions } from "./llm.ts";
 import { faultsOf } from "./schema-validate.ts";
 import { schemaFaults } from "./schema.ts";
 
-/** Members that are not listed may be there: providers have options of their own. */
+/** Further members are allowed: providers have their own options. */
 const OPTIONS = {
   type: "object",
   additionalProperties: true,
@@ -47,11 +47,11 @@ const OPTIONS = {
 
 const ROUNDS = { type: "integer", minimum: 1 };
 
-/** The schemas of the tools' arguments, by the tools' names. Throws `EVALIDATION` with everything that is wrong. */
+/** The schemas of the tools' arguments, by tool name. Throws `EVALIDATION` with all faults. */
 export function checkOptions(options: ChatOptions, maxRounds: number): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
   const faults = [...faultsOf(OPTIONS, options, "options"), ...faultsOf(ROUNDS, maxRounds, "maxRounds")];
   if (faults.length === 0) faults.push(...toolFaults(options));
-  if (faults.length > 0) throw invalid(`this cannot be asked: ${faults[0]?.field} ${faults[0]?.reason}`, faults);
+  if (faults.length > 0) throw invalid(`the options are invalid: ${faults[0]?.field} ${faults[0]?.reason}`, faults);
   return new Map(options.tools?.map(({ name, parameters }) => [name, parameters]));
 }
 
@@ -59,7 +59,7 @@ function toolFaults({ tools = [] }: ChatOptions): Detail[] {
   return tools.flatMap(({ name, parameters }, index) => {
     const faults: Detail[] = schemaFaults(parameters).map((reason) => ({ field: `tools.${index}.parameters`, reason }));
     if (tools.findIndex((other) => other.name === name) < index) {
-      faults.push({ field: `tools.${index}.name`, reason: "is there twice", received: name });
+      faults.push({ field: `tools.${index}.name`, reason: "occurs twice", received: name });
     }
     return faults;
   });

@@ -1,6 +1,6 @@
 /**
- * One chat: the provider's items are passed on as they come, tools are run where the model calls them, and the provider is asked
- * again with their results. Nothing is pulled that nobody has asked for, and whoever drops the stream stops the provider.
+ * One chat: forwards the provider's items as they come, runs the tools that the model calls, and asks the provider
+ * again with their results. It fetches items only on demand, and dropping the stream stops the provider.
  */
 
 import { invalid, typedError, type TypedError } from "./errors.ts";
@@ -16,7 +16,7 @@ export type Ask = (options: ChatOptions, deadline: Deadline) => AsyncIterable<St
 export interface Chat {
   readonly ask: Ask;
   readonly options: ChatOptions;
-  /** What arguments each tool takes. */
+  /** The argument schema of each tool. */
   readonly schemas: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly runTool: ToolRunner | undefined;
   readonly maxRounds: number;
@@ -26,7 +26,7 @@ export interface Chat {
 type ToolCall = Extract<StreamEvent, { type: "tool_call" }>;
 type ToolAnswer = Extract<StreamEvent, { type: "tool_result" }>;
 
-/** What one answer of the provider came to. */
+/** The result of one answer of the provider. */
 interface Round {
   text: string;
   usage: Usage | undefined;
@@ -52,7 +52,7 @@ export async function* chatStream(chat: Chat): AsyncGenerator<StreamEvent, void>
   yield usage ? { type: "end", usage } : { type: "end" };
 }
 
-/** All items of one answer but its `end`. Each call has its result when this is over. */
+/** All items of one answer except `end`. At the end, each call has its result. */
 async function* playRound(
   chat: Chat,
   options: ChatOptions,
@@ -81,7 +81,7 @@ async function* playRound(
       if (chat.runTool) yield (made.answer = await answerTo(event, chat, deadline));
     }
   }
-  // With nobody to run tools, the provider had its chance.
+  // Without a runner, the provider should have run them.
   for (const made of round.calls.values()) {
     if (!made.answer) yield (made.answer = await answerTo(made.call, chat, deadline));
   }
@@ -91,17 +91,17 @@ async function answerTo(call: ToolCall, chat: Chat, deadline: Deadline): Promise
   return { type: "tool_result", callId: call.callId, result: await resultOf(call, chat, deadline) };
 }
 
-/** What the tool answers; or why it was not run, or failed, in a tool's own form. */
+/** The tool's result, or its refusal or failure as a tool result. */
 async function resultOf({ toolName, arguments: input }: ToolCall, { schemas, runTool }: Chat, deadline: Deadline): Promise<unknown> {
   const schema = schemas.get(toolName);
   if (!schema) {
-    const fault = { field: "toolName", reason: "is no tool of this chat", received: toolName };
+    const fault = { field: "toolName", reason: "is not a tool of this chat", received: toolName };
     return failure(invalid(`there is no tool \`${toolName}\``, [fault]));
   }
   const faults = faultsOf(schema, input);
-  if (faults.length > 0) return failure(invalid(`the arguments are not as \`${toolName}\` wants them`, faults));
+  if (faults.length > 0) return failure(invalid(`the arguments do not fit the schema of \`${toolName}\``, faults));
   if (!runTool) {
-    return failure(typedError("EPERMISSION", "there is nobody to run tools", { resource: toolName, operation: "execute" }));
+    return failure(typedError("EPERMISSION", "no tool runner is configured", { resource: toolName, operation: "execute" }));
   }
   try {
     return await deadline.keep(Promise.resolve().then(() => runTool(toolName, input)), "execute");
@@ -113,7 +113,7 @@ async function resultOf({ toolName, arguments: input }: ToolCall, { schemas, run
 
 const failure = (error: unknown) => ({ ok: false, error: asToolError(error) });
 
-/** What the model said and what came of it, as the provider is told in the next round. */
+/** The model's answer and the tool results, as messages for the next round. */
 function asMessages({ text, calls }: Round): ChatMessage[] {
   const answers = [...calls].map(([callId, { answer }]): ChatMessage => {
     return { role: "tool", tool_call_id: callId, content: canonicalJSONStringify(answer?.result ?? null) };
@@ -121,7 +121,7 @@ function asMessages({ text, calls }: Round): ChatMessage[] {
   return [{ role: "assistant", content: text }, ...answers];
 }
 
-/** Known only if it is known of every round. */
+/** Known only if every round reported it. */
 function sum(usages: readonly (Usage | undefined)[]): Usage | undefined {
   const total = { prompt: 0, completion: 0 };
   for (const usage of usages) {

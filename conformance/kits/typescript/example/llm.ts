@@ -37,26 +37,26 @@ export type StreamEvent =
 
 export interface LLMProvider {
   readonly name: string;
-  /** A stream, or the whole text; either may be promised. */
+  /** A stream or the whole text, possibly as a promise. */
   chat(options: ChatOptions): AsyncIterable<unknown> | Promise<AsyncIterable<unknown> | { text: string }>;
   models(): Promise<{ name: string }[]>;
 }
 
-/** Runs a tool that the model calls, and gives its result. */
+/** Runs a tool that the model calls, and returns its result. */
 export type ToolRunner = (name: string, input: unknown) => Promise<unknown>;
 
-/** What a caller may wish for besides what the provider is told. All of it is off by default. */
+/** Options of the wrapper, which are not sent to the provider. All are off by default. */
 export interface ChatSettings {
-  /** With one, the model is asked again with the results, until it calls no more tools. */
+  /** If set, the model gets the results and is asked again until it calls no more tools. */
   readonly runTool?: ToolRunner | undefined;
-  /** How often the provider is asked at most. */
+  /** Limit of requests to the provider. */
   readonly maxRounds?: number | undefined;
   readonly cache?: boolean | undefined;
 }
 
 export interface LLM {
   setProvider(provider: LLMProvider): void;
-  /** Of the provider that was set last, or of the one with that name. */
+  /** The models of the current provider, or of the named one. */
   listModels(providerName?: string): Promise<{ name: string }[]>;
   createChatStream(options: ChatOptions, settings?: ChatSettings): Promise<AsyncIterable<StreamEvent>>;
 }
@@ -71,7 +71,7 @@ export function createLLM(): LLM {
   return {
     setProvider(provider) {
       const faults = providerFaults(provider);
-      if (faults.length > 0) throw invalid("this is no provider", faults);
+      if (faults.length > 0) throw invalid("the provider is invalid", faults);
       providers.set(provider.name, provider);
       current = provider;
     },
@@ -93,7 +93,7 @@ export function createLLM(): LLM {
         const fresh = () => openRound(provider, asked, deadline);
         return isCached ? cached(cache, cacheKey(provider.name, asked), fresh) : fresh();
       };
-      // A copy: what is asked is what was given, whatever becomes of the caller's object.
+      // A copy, in case the caller changes the object later.
       return chatStream({ ask, options: structuredClone(options), schemas, runTool, maxRounds, startedAt });
     },
   };

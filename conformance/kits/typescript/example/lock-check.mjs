@@ -1,4 +1,4 @@
-// What the suite cannot arrange: locks whose holders died in other ways than by a kill that it saw. Needs a build.
+// Tests beyond the suite: locks whose holders died in unusual ways. Needs a build.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -57,7 +57,7 @@ for (const [who, changes] of [
   });
 }
 
-test("what is no claim of ours stays", () => {
+test("a foreign file in place of a lock stays", () => {
   for (const odd of ["nonsense", "{}", `{"pid":-1,"started":"","boot":"","pids":"","machine":""}`]) {
     symlinkSync(odd, lock);
     assert.equal(isTaken(), false, odd);
@@ -80,7 +80,7 @@ test("a zombie holds nothing", async () => {
   }
 });
 
-test("whoever is about to remove a dead one's lock is not disturbed, and removed in turn when it dies", () => {
+test("a guard is respected while its holder lives, and removed when it dies", () => {
   const dead = claim({ started: "1" });
   symlinkSync(dead, lock);
   const guard = guardPath(lock, dead);

@@ -1,4 +1,4 @@
-/** The tools that wait for a user's word. Nothing of it outlives the process: after a restart the turn that asked is lost. */
+/** Pending approvals of tools. They do not survive a restart, because the turn that asked is lost. */
 
 import { randomUUID } from "node:crypto";
 import type { LiveRun } from "./runs-run.ts";
@@ -21,7 +21,7 @@ interface Waiting {
 export class Approvals {
   #waiting = new Map<string, Waiting>();
 
-  /** Asks, and gives the answer when there is one. `withdraw` is for a turn that ends before. */
+  /** Asks and waits for the answer. `withdraw` is for a turn that ends earlier. */
   request(run: LiveRun, nodeId: string, tool: Tool): { resolved: Promise<Resolution>; withdraw: () => void } {
     const approvalId = randomUUID();
     run.record({ type: "approval.requested", nodeId, approvalId, tool });
@@ -32,19 +32,19 @@ export class Approvals {
     return { resolved, withdraw: () => void this.#waiting.delete(approvalId) };
   }
 
-  /** Those that wait, the oldest first, and the runs that they are of. */
+  /** The pending approvals with their runs, the oldest first. */
   list(): { approvals: Approval[]; runs: Set<LiveRun> } {
     const all = [...this.#waiting.values()];
     return { approvals: all.map(({ approval }) => approval), runs: new Set(all.map(({ run }) => run)) };
   }
 
-  /** Answers for a user. Gives the run whose log tells of it. */
+  /** Records a user's answer. Returns the run that logged it. */
   resolve(approvalId: string, resolution: Resolution, runs: Iterable<LiveRun>): LiveRun {
     const waiting = this.#waiting.get(approvalId);
     if (waiting === undefined) {
       for (const run of runs) {
         if (run.state.isResolved(approvalId)) {
-          throw new Refusal(409, "ALREADY_RESOLVED", `the approval \`${approvalId}\` is resolved already`);
+          throw new Refusal(409, "ALREADY_RESOLVED", `the approval \`${approvalId}\` is already resolved`);
         }
       }
       throw notFound("approval that waits", approvalId);

@@ -12,10 +12,10 @@ import { invalid, newRun, parseBody, Refusal } from "./runs-validation.ts";
 import { Consumer, handshakeAnswer, upgradeRequired } from "./runs-websocket.ts";
 
 const BODY_LIMIT = 1024 * 1024;
-/** Of a body that is too large so much is read and thrown away, so that its sender gets to the answer. */
+/** How much of an oversized body is read and discarded, so that its sender gets the answer. */
 const PATIENCE = 16 * 1024 * 1024;
 const CONNECTION_LIMIT = 1024;
-/** Longer than users think between two requests: a request that meets the closing of its connection is lost. */
+/** Longer than a user's pause between two requests: a request on a closing connection is lost. */
 const KEEP_ALIVE_MS = 60_000;
 
 type Answer = string | undefined | AsyncIterable<string>;
@@ -62,17 +62,17 @@ export class RunsServer {
     this.#server.maxConnections = CONNECTION_LIMIT;
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
-    this.#server.on("clientError", (error, socket) => refuseSocket(socket, invalid(`this is no HTTP: ${error.message}`)));
+    this.#server.on("clientError", (error, socket) => refuseSocket(socket, invalid(`this is not HTTP: ${error.message}`)));
   }
 
-  /** Listens on a free port of loopback, and gives its address. */
+  /** Listens on a free loopback port and returns its address. */
   async listen(): Promise<string> {
     this.#server.listen(0, "127.0.0.1");
     await once(this.#server, "listening");
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Stops serving; consumers are told goodbye. Resolves when every connection is gone. */
+  /** Stops serving and closes all sockets. Resolves when every connection is closed. */
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
@@ -92,7 +92,7 @@ export class RunsServer {
     } catch (error) {
       if (response.headersSent) return void response.destroy();
       const refusal = refusalOf(error);
-      // What is left of the request is not read, so the connection cannot be used again.
+      // The rest of the request is not read, so the connection cannot be reused.
       if (hasBody(request) && !request.complete) response.setHeader("connection", "close");
       if (refusal.status === 405) response.setHeader("allow", allowed(request));
       response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusalText(refusal));
@@ -100,7 +100,7 @@ export class RunsServer {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    // Until a consumer takes over, a connection that breaks is nobody's concern.
+    // Until a consumer takes over, ignore a broken connection.
     socket.on("error", () => {});
     try {
       checkSource(request);
@@ -113,12 +113,12 @@ export class RunsServer {
       const from = await this.#runs.positionAfter(run, queried(url, "after"));
       if (socket.destroyed || !this.#server.listening) return void socket.destroy();
       socket.write(answer);
-      // An HTTP server's connections are sockets; only the type is wider.
+      // An HTTP server's connections are always sockets; the type is just wider.
       const consumer = new Consumer(socket as Socket, head);
       this.#consumers.add(consumer);
       void consumer.closed.then(() => this.#consumers.delete(consumer));
       await consumer.follow(run.log, from).catch((error: unknown) => {
-        console.error("a stream has ended early:", error);
+        console.error("a stream ended early:", error);
         consumer.close(1011);
       });
     } catch (error) {
@@ -127,7 +127,7 @@ export class RunsServer {
   }
 }
 
-/** Only this machine may speak to the server: no page of another site, and no name that was bent to point here. */
+/** Only this machine may use the server: no page of another site, and no rebound DNS name. */
 function checkSource({ headers: { host, origin } }: IncomingMessage): void {
   if (host === undefined) throw invalid("`Host` is required");
   if (!isLoopback(`http://${host}`)) throw new Refusal(403, "FORBIDDEN", `the host \`${host}\` is not loopback`);
@@ -135,21 +135,21 @@ function checkSource({ headers: { host, origin } }: IncomingMessage): void {
 }
 
 function isLoopback(address: string): boolean {
-  // Nothing but a scheme, a host and a port: whatever else a URL may have has no place in these headers.
+  // Only scheme, host and port: these headers may have nothing else.
   if (!/^https?:\/\/[^/?#@\s\\]+$/i.test(address) || !URL.canParse(address)) return false;
   const { hostname } = new URL(address);
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 function urlOf({ url = "" }: IncomingMessage): URL {
-  // A path alone: what begins with two slashes would name a host.
-  if (!url.startsWith("/") || !URL.canParse(`http://localhost${url}`)) throw invalid("the path of the request is not one");
+  // A path only: two leading slashes would name a host.
+  if (!url.startsWith("/") || !URL.canParse(`http://localhost${url}`)) throw invalid("the path of the request is invalid");
   return new URL(`http://localhost${url}`);
 }
 
 function queried(url: URL, name: string): string | undefined {
   const [value, ...more] = url.searchParams.getAll(name);
-  if (more.length > 0) throw invalid(`\`${name}\` is there more than once`);
+  if (more.length > 0) throw invalid(`\`${name}\` occurs more than once`);
   return value;
 }
 
@@ -175,7 +175,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw invalid(`\`${segment}\` is not escaped as a path is`);
+    throw invalid(`\`${segment}\` is not a valid percent-encoded path segment`);
   }
 }
 
@@ -190,7 +190,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop must not take the connection away, on which the refusal is to be sent.
+  // Leaving the loop must not close the connection, which still has to carry the refusal.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > PATIENCE) break;
@@ -215,7 +215,7 @@ async function send(response: ServerResponse, answer: Answer): Promise<void> {
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (!(error instanceof LogError)) console.error("a request could not be answered:", error);
+  if (!(error instanceof LogError)) console.error("cannot answer a request:", error);
   return new Refusal(500, "INTERNAL", reason(error));
 }
 

@@ -1,4 +1,4 @@
-/** What a provider answers, held against the shapes that it may have. Whatever is not one of them is the provider's failure. */
+/** Validates provider answers. An answer of another shape is the provider's failure. */
 
 import type { Json, JsonObject, Tool } from "./runs-types.ts";
 import { isObject } from "./runs-validation.ts";
@@ -89,7 +89,7 @@ function verificationOf(said: JsonObject): { ok: boolean; output: string } {
   return { ok: flag(said, "ok"), output: said["output"] === undefined ? "" : text(said, "output") };
 }
 
-/** A member only if there is something to say: what is absent stays absent. */
+/** Copies a member only if it is present. */
 export function optional<K extends string, T>(key: K, value: T | undefined): { [k in K]?: T } {
   return value === undefined ? {} : ({ [key]: value } as { [k in K]?: T });
 }

@@ -1,8 +1,8 @@
 /**
  * The event log of a run: JSON lines, only ever added at the end.
  *
- * Events that come together are written and synced together. Nobody is told of an event before `synced` has resolved, and
- * whoever reads gets no further than what is on the disk.
+ * Concurrent events are written and synced together. No event is reported before `synced` has resolved, and
+ * readers see only what is on the disk.
  */
 
 import { mkdir, open, stat, truncate, type FileHandle } from "node:fs/promises";
@@ -24,7 +24,7 @@ export class EventLog {
   #failure: LogError | undefined;
   #watchers = new Set<() => void>();
 
-  /** `size` is how much of the file is there already, in whole lines. */
+  /** `size` is the current size of the file, in whole lines. */
   constructor(file: string, size: number) {
     this.file = file;
     this.#size = size;
@@ -36,10 +36,10 @@ export class EventLog {
   }
 
   append(event: object): void {
-    // After a failure the file's end is not known, so nothing may come after it.
+    // After a failure the end of the file is unknown, so nothing more may be appended.
     if (this.#failure) throw this.#failure;
     this.#waiting.push(JSON.stringify(event));
-    // What is appended while a write is under way is taken by the next one, all of it.
+    // Events appended during a write go into the next one.
     if (this.#waiting.length === 1) {
       this.#flushed = this.#flushed.then(() => this.#flush());
       this.#flushed.catch(() => {});
@@ -51,7 +51,7 @@ export class EventLog {
     return this.#flushed;
   }
 
-  /** Calls `wake` whenever more is on the disk. Gives the way to stop that. */
+  /** Calls `wake` whenever more is on the disk. Returns a function that stops that. */
   watch(wake: () => void): () => void {
     this.#watchers.add(wake);
     return () => void this.#watchers.delete(wake);
@@ -62,7 +62,7 @@ export class EventLog {
     return linesOf(this.file, from, to);
   }
 
-  /** Where the line after the event of that id begins; undefined if there is no such event. */
+  /** The position after the event with that id; undefined if there is no such event. */
   async positionAfter(id: string): Promise<number | undefined> {
     // Every event is written with its id first.
     const beginning = JSON.stringify({ id }).slice(0, -1);
@@ -105,7 +105,7 @@ export interface Line {
   readonly end: number;
 }
 
-/** The whole lines of a part of a file, read piece by piece. What stands after the last newline is left out. */
+/** The whole lines of a range of a file, read in chunks. Text after the last newline is left out. */
 export async function* linesOf(path: string, from: number, to: number): AsyncGenerator<Line> {
   if (from >= to) return;
   const file = await open(path, "r");
@@ -130,7 +130,7 @@ export async function* linesOf(path: string, from: number, to: number): AsyncGen
   }
 }
 
-/** Cuts off what a killed process left half written, and gives the size of what stays. */
+/** Truncates the partial line of a killed process, and returns the remaining size. */
 export async function cutHalfLine(path: string): Promise<number> {
   let whole = 0;
   for await (const { end } of linesOf(path, 0, Infinity)) whole = end;
@@ -139,7 +139,7 @@ export async function cutHalfLine(path: string): Promise<number> {
   return whole;
 }
 
-/** Files of one folder, by name; all are whole and on the disk when this resolves. */
+/** Writes files of one folder, by name. All are complete and on the disk when this resolves. */
 export async function writeDurably(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   await makeFolder(folder);
   await Promise.all(
@@ -156,7 +156,7 @@ export async function writeDurably(folder: string, files: Readonly<Record<string
   await syncFolder(folder);
 }
 
-/** A new folder is on the disk when the one that it was made in is. */
+/** Syncs the parent, so that a new folder survives a power loss. */
 async function makeFolder(folder: string): Promise<void> {
   const topmost = await mkdir(folder, { recursive: true });
   if (topmost === undefined) return;

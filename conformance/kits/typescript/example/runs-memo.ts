@@ -1,6 +1,6 @@
 /**
- * What a node's turns leave that no event tells and a restart must know: the provider's name for the turn under way, and how often
- * the same thing came in a row. A small file for each node, replaced in one step.
+ * State of a node that no event has but a restart needs: the provider's id of the current turn, and how often
+ * the same outcome came in a row. A small file for each node, replaced atomically.
  */
 
 import { createHash } from "node:crypto";
@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import type { JsonObject } from "./runs-types.ts";
 import { isObject } from "./runs-validation.ts";
 
-/** So many turns in a row with the same outcome are a stall. */
+/** This many turns in a row with the same outcome are a stall. */
 const STALL = 3;
 
 export interface Outcome {
@@ -31,7 +31,7 @@ export class NodeMemo {
     this.#file = join(runFolder, "nodes", `${nodeId}.json`);
   }
 
-  /** The turn that was under way when this was saved last. */
+  /** The current turn at the last save. */
   get turn(): string | undefined {
     return this.#turn;
   }
@@ -42,8 +42,8 @@ export class NodeMemo {
       memo = JSON.parse(await readFile(this.#file, "utf8"));
     } catch (error) {
       const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-      // After a loss of power the file may be empty. Nothing depends on it but the counting, which begins anew.
-      if (!isAbsent) console.error(`the memo \`${this.#file}\` cannot be read and is left alone:`, error);
+      // After a power loss the file may be empty. Only the counts depend on it, and they restart.
+      if (!isAbsent) console.error(`the memo \`${this.#file}\` cannot be read and is ignored:`, error);
       return;
     }
     if (!isObject(memo)) return;
@@ -71,11 +71,11 @@ export class NodeMemo {
     return this.#save();
   }
 
-  /** Counts a completed turn. Gives the evidence if it is a stall. */
+  /** Counts a completed turn. Returns the evidence if it is a stall. */
   count({ output, diff, verification }: Outcome): JsonObject | undefined {
     const same: Record<Kind, string | undefined> = {
       output,
-      // Turns that change nothing are no sign of a loop by themselves.
+      // Turns without changes do not indicate a loop by themselves.
       diff: diff === "" ? undefined : diff,
       verification: verification?.ok === false ? verification.output : undefined,
     };
@@ -98,7 +98,7 @@ export class NodeMemo {
   #save(): Promise<void> {
     const text = JSON.stringify({ turn: this.#turn, counts: this.#counts });
     this.#saved = this.#saved
-      // Whoever asked for the save before has heard of its failure.
+      // The caller of the earlier save has already got its failure.
       .catch(() => {})
       .then(async () => {
         await mkdir(dirname(this.#file), { recursive: true });

@@ -1,4 +1,4 @@
-/** What an agent is told in a turn, and the files that keep it: the whole prompt is logged, whatever part of it is sent. */
+/** Prompts of a turn, and their files: the whole prompt is logged, even if only a part is sent. */
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
@@ -32,24 +32,24 @@ export function promptBlocks(run: Run, node: AgentNode, inputs: readonly string[
     role: `You are ${node.label}, in the role ${node.roleTemplate}. ${duty}`,
     mode: `Mode ${run.mode}: ${MODE_TEXT[run.mode]}\nGlobal mode ${run.globalMode}: ${MODE_TEXT[run.globalMode]}`,
     task: inputs.join("\n\n"),
-    // No endpoint sets one; the block is there because whoever reads the file expects all five.
+    // No endpoint sets one, but readers of the file expect all five blocks.
     override: "",
   };
 }
 
-/** The full effective prompt: every block that says something, in their order. */
+/** The full effective prompt: all non-empty blocks, in order. */
 export function fullPrompt({ system, role, mode, task, override }: PromptBlocks): string {
   return [system, role, mode, task, override].filter((block) => block !== "").join("\n\n");
 }
 
-/** What is sent: all of it to a session that knows nothing yet, else only what is new. */
+/** The prompt to send: the full one for a new session, else only the delta. */
 export function promptToSend(blocks: PromptBlocks, isSessionNew: boolean): Prompt {
   return isSessionNew ? { kind: "full", text: fullPrompt(blocks) } : { kind: "delta", text: blocks.task };
 }
 
 export type ArtifactDraft = Omit<Artifact, "createdAt">;
 
-/** Writes both prompt artifacts into the turn's folder; they are on the disk before anybody hears of them. */
+/** Writes both prompt artifacts into the turn's folder, on the disk before they are reported. */
 export async function keepPrompts(folder: string, node: AgentNode, blocks: PromptBlocks): Promise<ArtifactDraft[]> {
   const files = { "prompt.full.txt": fullPrompt(blocks), "prompt.blocks.json": `${JSON.stringify(blocks, null, 2)}\n` };
   await writeDurably(folder, files);

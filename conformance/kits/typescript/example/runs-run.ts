@@ -1,4 +1,4 @@
-/** A run that is alive: its state and log, what users do to it, and which node's turn it is. */
+/** A live run: its state and log, the users' actions, and the scheduling of turns. */
 
 import { randomUUID } from "node:crypto";
 import { Approvals } from "./runs-approvals.ts";
@@ -22,7 +22,7 @@ import {
 } from "./runs-types.ts";
 import { notFound, Refusal, type Chat, type NewEdge, type NewNode, type NodeChange, type RunChange } from "./runs-validation.ts";
 
-/** What waits for a node that takes nothing must end somewhere. */
+/** The inbox of a node that takes nothing must be bounded. */
 const INBOX_LIMIT = 1000;
 
 const DEFAULT_CAPABILITIES = { spawnNodes: false, writeCode: true, writeDocs: true, runCommands: true, delegateOnly: false };
@@ -57,7 +57,7 @@ export class LiveRun {
     this.approvals = surroundings.approvals;
   }
 
-  /** Writes an event and folds it into the state. One that tells its own time again is given as a function of it. */
+  /** Writes an event and folds it into the state. An event that repeats its timestamp is given as a function of it. */
   record(body: EventBody | ((ts: string) => EventBody)): void {
     const ts = this.#clock.now();
     const { type, ...said } = typeof body === "function" ? body(ts) : body;
@@ -78,7 +78,7 @@ export class LiveRun {
     return memo;
   }
 
-  /** Changes the run, and goes on with it if it is set to `running` again. */
+  /** Changes the run, and resumes it if it is set to `running`. */
   patch(change: RunChange): Run {
     const changed = changesOf(this.state.run, change);
     if (Object.keys(changed).length === 0) return this.state.run;
@@ -116,7 +116,7 @@ export class LiveRun {
   changeNode(id: string, change: NodeChange): AgentNode {
     const node = this.nodeOf(id);
     const { capabilities, permissions, session, ...plain } = change;
-    // Another provider knows nothing of the session with the one before.
+    // Another provider does not know the previous provider's session.
     const isOther = change.provider !== undefined && change.provider !== node.provider;
     const next = {
       ...plain,
@@ -128,7 +128,7 @@ export class LiveRun {
     return this.nodeOf(id);
   }
 
-  /** Records the members that are not yet as they are to be, if there are any. */
+  /** Records the members that change, if any. */
   patchNode(id: string, next: (ts: string) => Partial<AgentNode>): void {
     const before = this.nodeOf(id);
     if (Object.keys(changesOf(before, next(before.lastActivityAt))).length === 0) return;
@@ -164,21 +164,21 @@ export class LiveRun {
     const about = optional("nodeId", node?.id);
     const id = randomUUID();
     const message = (createdAt: string): Message => ({ id, runId: this.id, ...about, role: "user", content, interrupt, createdAt });
-    let told = "";
-    this.record((ts) => ({ type: "message.user", ...about, message: message((told = ts)) }));
+    let time = "";
+    this.record((ts) => ({ type: "message.user", ...about, message: message((time = ts)) }));
     if (node && isReset) {
       const session = { ...node.session, sessionId: randomUUID() };
       this.patchNode(node.id, () => ({ session }));
     }
-    // The turn that was under way when the message came, and not one that the message itself begins.
+    // The current turn when the message came, not one that the message itself begins.
     const underWay = node && interrupt ? this.#turns.get(node.id) : undefined;
-    // Before the turn ends, so that whoever counts sees the message wait.
+    // Before the turn ends, so that the inbox count includes the message.
     this.pump();
     underWay?.turn.interrupt();
-    return message(told);
+    return message(time);
   }
 
-  /** Sends what a turn hands off, if there is an edge to send it along. */
+  /** Sends a turn's handoff, if there is an edge for it. */
   handOff(from: string, { to, message, structured, status, contextRef, attachDiff }: Handoff, diffId: string): void {
     const named = Object.values(this.state.run.nodes).filter(({ id, label }) => id === to || label === to);
     // An id wins over a label that looks like it.
@@ -201,26 +201,26 @@ export class LiveRun {
     }));
   }
 
-  /** Begins every turn that can begin, and tells how much waits for the others. */
+  /** Begins every turn that can begin, and reports the inbox counts of the others. */
   pump(): void {
     if (this.#isStopped) return;
     for (const { id } of Object.values(this.state.run.nodes)) {
       const node = this.nodeOf(id);
       const inputs = this.state.inboxOf(id);
       const isIdle = node.status === "idle" && this.state.run.status === "running";
-      // A turn that has told its end is about to leave; what came meanwhile begins right after it.
+      // A turn that has reported its end is about to finish; new inputs begin right after it.
       if (isIdle && this.#turns.has(id)) continue;
       if (isIdle && inputs.length > 0) this.#begin(id, inputs);
       else this.patchNode(id, () => ({ inboxCount: inputs.length }));
     }
   }
 
-  /** A provider's turn that nobody will listen to any more. The answer changes nothing. */
+  /** Stops an abandoned turn at the provider. The answer does not matter. */
   stopTurn(turn: string): void {
     this.provider.stop(turn).catch(() => {});
   }
 
-  /** After a restart: turns that were under way are lost. Gives what the provider is to be told to stop. */
+  /** After a restart: current turns are lost. Returns the turns that the provider must stop. */
   async recover(): Promise<string[]> {
     const lost: string[] = [];
     for (const { id, status } of Object.values(this.state.run.nodes)) {
@@ -236,7 +236,7 @@ export class LiveRun {
     return lost;
   }
 
-  /** Ends all work, and resolves when nothing is written any more. */
+  /** Stops all work, and resolves when nothing more is written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const { turn } of this.#turns.values()) turn.abandon();
@@ -257,7 +257,7 @@ export class LiveRun {
       await played.finally(() => this.#turns.delete(nodeId));
       this.pump();
     } catch (error) {
-      // A log that cannot be written is told with every request; here there is nobody to tell.
+      // Every later request reports an unwritable log; there is no request here.
       if (!(error instanceof ProviderGone || error instanceof LogError)) throw error;
     }
   }

@@ -1,4 +1,4 @@
-/** All runs of a folder: `runs/<runId>/events.jsonl` and what belongs to it. The answers here are JSON texts that may be told. */
+/** All runs of a folder: `runs/<runId>/events.jsonl` and what belongs to it. The answers are JSON texts, ready to send. */
 
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -15,7 +15,7 @@ export class Runs {
   readonly #folder: string;
   readonly #order: EventLog;
   readonly #surroundings: Surroundings;
-  /** In the order of their making. */
+  /** In order of creation. */
   readonly #runs = new Map<string, LiveRun>();
   /** Runs whose log cannot be read, and why. */
   readonly #damaged = new Map<string, string>();
@@ -27,7 +27,7 @@ export class Runs {
     this.#surroundings = surroundings;
   }
 
-  /** Reads what is there, and writes nothing unless a turn was lost. `goOn` is to follow. */
+  /** Reads the folder, and writes only if a turn was lost. Call `goOn` next. */
   static async open(workspace: string, clock: Clock, provider: Provider): Promise<Runs> {
     const folder = join(workspace, "runs");
     const order = join(folder, "order.jsonl");
@@ -36,7 +36,7 @@ export class Runs {
     return runs;
   }
 
-  /** Goes on where the process before was killed: ends the turns that were lost, and begins those that wait. */
+  /** Resumes after a kill: ends the lost turns, and begins the waiting ones. */
   goOn(): void {
     for (const turn of this.#lostTurns.splice(0)) this.#surroundings.provider.stop(turn).catch(() => {});
     for (const run of this.#runs.values()) run.pump();
@@ -47,7 +47,7 @@ export class Runs {
     await this.#order.synced().catch(() => {});
   }
 
-  /** The run of an id, as a path or a query names it. */
+  /** The run with this id, from a path or a query. */
   run(id: string): LiveRun {
     const run = this.#runs.get(mustBeUuid("runId", id));
     if (run) return run;
@@ -80,7 +80,7 @@ export class Runs {
     this.#runs.set(id, run);
     try {
       await this.#order.synced();
-      return await told(run, run.state.run);
+      return await durable(run, run.state.run);
     } catch (error) {
       this.#runs.delete(id);
       throw error;
@@ -96,15 +96,15 @@ export class Runs {
 
   get(id: string): Promise<string> {
     const run = this.run(id);
-    return told(run, run.state.run);
+    return durable(run, run.state.run);
   }
 
   patch(id: string, body: JsonObject): Promise<string> {
     const run = this.run(id);
-    return told(run, run.patch(valid.runChange(body)));
+    return durable(run, run.patch(valid.runChange(body)));
   }
 
-  /** The lines of the log as one JSON list, piece by piece. */
+  /** The lines of the log as one JSON list, in chunks. */
   async events(id: string, after: string | undefined): Promise<AsyncIterable<string>> {
     const run = this.run(id);
     return jsonList(run.log, await this.positionAfter(run, after));
@@ -119,17 +119,17 @@ export class Runs {
 
   createNode(id: string, body: JsonObject): Promise<string> {
     const run = this.run(id);
-    return told(run, run.createNode(valid.newNode(body)));
+    return durable(run, run.createNode(valid.newNode(body)));
   }
 
   changeNode(id: string, nodeId: string, body: JsonObject): Promise<string> {
     const run = this.run(id);
-    return told(run, run.changeNode(mustBeUuid("nodeId", nodeId), valid.nodeChange(body)));
+    return durable(run, run.changeNode(mustBeUuid("nodeId", nodeId), valid.nodeChange(body)));
   }
 
   createEdge(id: string, body: JsonObject): Promise<string> {
     const run = this.run(id);
-    return told(run, run.createEdge(valid.newEdge(body)));
+    return durable(run, run.createEdge(valid.newEdge(body)));
   }
 
   async deleteEdge(id: string, edgeId: string): Promise<undefined> {
@@ -140,7 +140,7 @@ export class Runs {
 
   chat(id: string, body: JsonObject): Promise<string> {
     const run = this.run(id);
-    return told(run, run.chat(valid.chat(body)));
+    return durable(run, run.chat(valid.chat(body)));
   }
 
   async approvals(): Promise<string> {
@@ -153,7 +153,7 @@ export class Runs {
   resolve(approvalId: string, body: JsonObject): Promise<string> {
     const id = mustBeUuid("approvalId", approvalId);
     const resolution = valid.resolution(body);
-    return told(this.#surroundings.approvals.resolve(id, resolution, this.#runs.values()), resolution);
+    return durable(this.#surroundings.approvals.resolve(id, resolution, this.#runs.values()), resolution);
   }
 
   async #load(id: string): Promise<void> {
@@ -161,7 +161,7 @@ export class Runs {
     const file = join(folder, "events.jsonl");
     try {
       const size = await wholeSize(file);
-      // Killed before its first event was whole: nobody has heard of this run.
+      // Killed before its first event was complete: nobody knows this run.
       if (size === 0) return;
       const state = new RunState();
       for await (const { text } of linesOf(file, 0, size)) state.apply(JSON.parse(text) as RunEvent);
@@ -170,14 +170,14 @@ export class Runs {
       this.#lostTurns.push(...(await run.recover()));
       this.#runs.set(id, run);
     } catch (error) {
-      console.error(`the run ${id} is left alone:`, error);
+      console.error(`the run ${id} is skipped:`, error);
       this.#damaged.set(id, reason(error));
     }
   }
 }
 
-/** What is told is what was true when it was asked for; it waits until that is on the disk. */
-async function told({ log }: LiveRun, value: unknown): Promise<string> {
+/** Serializes the current value, and waits until it is on the disk. */
+async function durable({ log }: LiveRun, value: unknown): Promise<string> {
   const text = JSON.stringify(value);
   await log.synced();
   return text;
@@ -201,7 +201,7 @@ async function wholeSize(file: string): Promise<number> {
   }
 }
 
-/** The runs of a folder in the order of their making, which timestamps alone do not tell: a clock may be set back. */
+/** The runs of a folder in order of creation. Timestamps are not enough: a clock may be set back. */
 async function runIdsIn(folder: string, order: string): Promise<string[]> {
   let names: string[];
   try {
@@ -219,7 +219,7 @@ async function runIdsIn(folder: string, order: string): Promise<string[]> {
   return [...ordered, ...[...there].sort()];
 }
 
-/** A line of the order that cannot be read costs a run its place, and nothing else. */
+/** A damaged line of the order only loses the place of a run. */
 function runIdOf(line: string): string {
   try {
     return String(JSON.parse(line).runId);
@@ -229,7 +229,7 @@ function runIdOf(line: string): string {
   }
 }
 
-/** No such file, or a file where a folder should be: the workspace may belong to something else. */
+/** A missing file, or a file instead of a folder: the workspace may belong to something else. */
 function isAbsent(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

@@ -1,4 +1,4 @@
-/** The state of a run is the fold of its log. What is not told to users (inboxes, sessions) is folded here too, so a restart has it. */
+/** The state of a run is the fold of its log. Internal state (inboxes, sessions) is folded too, so that it survives a restart. */
 
 import type { AgentNode, Edge, Run, RunEvent } from "./runs-types.ts";
 
@@ -22,7 +22,7 @@ export class RunState {
     return this.run.nodes[id];
   }
 
-  /** The texts that wait for the node's next turn, in order. */
+  /** The inputs of the node's next turn, in order. */
   inboxOf(nodeId: string): readonly string[] {
     return this.#inboxes.get(nodeId) ?? [];
   }
@@ -36,14 +36,14 @@ export class RunState {
     return this.#resolved.has(approvalId);
   }
 
-  /** An edge along which the one may hand something to the other. */
+  /** An edge for a handoff between the two nodes. */
   edgeBetween(from: string, to: string): Edge | undefined {
     return Object.values(this.run.edges).find(
       (edge) => (edge.from === from && edge.to === to) || (edge.bidirectional && edge.from === to && edge.to === from),
     );
   }
 
-  /** For a turn that never reached its provider: the session is as new as it was before. */
+  /** For a turn that never reached its provider: the session still counts as new. */
   forgetTurn(nodeId: string): void {
     this.#turnsOfSession.set(nodeId, Math.max(0, (this.#turnsOfSession.get(nodeId) ?? 0) - 1));
   }
@@ -79,14 +79,14 @@ export class RunState {
         this.#resolved.add(event.approvalId);
         return;
       default:
-        // The rest is told as it happens, and leaves nothing behind.
+        // Other events do not change the state.
         return;
     }
   }
 
   #known(nodeId: string): AgentNode {
     const node = this.run.nodes[nodeId];
-    if (node === undefined) throw new FoldError(`an event is about the node \`${nodeId}\`, which was never made`);
+    if (node === undefined) throw new FoldError(`an event is about the node \`${nodeId}\`, which was never created`);
     return node;
   }
 
@@ -96,7 +96,7 @@ export class RunState {
     const after = { ...before, ...patch } as AgentNode;
     this.run.nodes[id] = after;
     if (before !== undefined && before.session.sessionId !== after.session.sessionId) this.#turnsOfSession.set(id, 0);
-    // A turn begins, and takes all that is there.
+    // A turn begins and takes the whole inbox.
     if (patch.status === "running") {
       this.#inboxes.delete(id);
       this.#turnsOfSession.set(id, (this.#turnsOfSession.get(id) ?? 0) + 1);
@@ -104,7 +104,7 @@ export class RunState {
   }
 }
 
-/** The members of `next` that are not as in `before`. */
+/** The members of `next` that differ from `before`. */
 export function changesOf<T extends object>(before: T, next: Partial<T>): Partial<T> {
   const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key as keyof T]));
   return Object.fromEntries(changed) as Partial<T>;

@@ -1,8 +1,8 @@
 /**
- * One turn of a node: the prompt, what the provider says to it, and how it ends.
+ * One turn of a node: the prompt, the provider's items, and the outcome.
  *
- * Every wait for a provider or a user is also a wait for the turn's end from outside: a message that interrupts, or the server that
- * goes down.
+ * Every wait for a provider or a user also ends if the turn is ended from outside: by an interrupting message, or by a server
+ * shutdown.
  */
 
 import { randomUUID } from "node:crypto";
@@ -22,14 +22,14 @@ import {
 } from "./runs-types.ts";
 import { newNode, Refusal } from "./runs-validation.ts";
 
-/** The name of the tool that the server carries out itself. */
+/** The tool that the server runs itself. */
 const SPAWN = "spawn_node";
-/** A provider that says more in one turn than this has lost its way. */
+/** Limit of a turn's output, against runaway providers. */
 const TEXT_LIMIT = 8 * 1024 * 1024;
 const HANDOFF_LIMIT = 1000;
 const SUMMARY_LIMIT = 200;
 
-/** The turn is ended from outside. */
+/** The turn was ended from outside. */
 class TurnEnded extends Error {
   override readonly name = "TurnEnded";
 }
@@ -42,12 +42,12 @@ class ProviderFailed extends Error {
 export class Turn {
   readonly #run: LiveRun;
   readonly #nodeId: string;
-  /** Where the files of this turn are kept. */
+  /** The folder of this turn's files. */
   readonly #folder: string;
   readonly #ended: Promise<never>;
   #end: (how: TurnEnded | ProviderGone) => void = () => {};
   #isInterrupted = false;
-  /** From the provider's last item on, a turn is as good as complete and cannot be interrupted. */
+  /** After the provider's last item, a turn counts as complete and cannot be interrupted. */
   #isCompleting = false;
   #id: string | undefined;
   #text = "";
@@ -62,20 +62,20 @@ export class Turn {
     this.#ended.catch(() => {});
   }
 
-  /** For a message that does not want to wait. */
+  /** Interrupts the turn for a message. */
   interrupt(): void {
     if (this.#isCompleting) return;
     this.#isInterrupted = true;
-    // A turn that the provider has not named yet could not be stopped. It ends as soon as it is.
+    // Without an id the provider cannot stop the turn. It ends as soon as it has one.
     if (this.#id !== undefined) this.#end(new TurnEnded("a message interrupts"));
   }
 
-  /** For a server that goes down: nothing further is written. */
+  /** For a server shutdown: nothing more is written. */
   abandon(): void {
-    this.#end(new ProviderGone("the server goes down"));
+    this.#end(new ProviderGone("the server is shutting down"));
   }
 
-  /** Plays the turn from the first event to the last. Rejects only if the server goes down or the log cannot be written. */
+  /** Plays the turn from the first event to the last. Rejects only if the server shuts down or the log cannot be written. */
   async play(inputs: readonly string[], isSessionNew: boolean): Promise<void> {
     try {
       await this.#begin(inputs, isSessionNew);
@@ -113,7 +113,7 @@ export class Turn {
     await this.#run.memoOf(nodeId).turnBegins(turn);
   }
 
-  /** Takes one item after the other, until the last. */
+  /** Takes one item after the other, up to the last. */
   async #items(): Promise<Done> {
     for (;;) {
       const item = itemOf(await this.#ask(() => this.#run.provider.next(this.#turn)));
@@ -205,7 +205,7 @@ export class Turn {
     const nodeId = this.#nodeId;
     const output = message ?? this.#text;
     const kept = await keepDiff(this.#folder, this.#node, diff);
-    // From here on all is recorded in one go, so that no other node's events come in between.
+    // From here on everything is recorded in one go, so that no other node's events come in between.
     this.#run.record((createdAt) => ({
       type: "message.assistant.final",
       nodeId,
@@ -224,21 +224,21 @@ export class Turn {
   }
 
   #stalled(evidence: JsonObject): void {
-    // A run that a user has ended or paused meanwhile stays what it is.
+    // A run that a user ended or paused meanwhile keeps its status.
     if (this.#run.state.run.status === "running") this.#run.patch({ status: "paused" });
     this.#run.record({ type: "run.stalled", nodeId: this.#nodeId, evidence });
     this.#settle("blocked");
   }
 
   async #interrupted(): Promise<void> {
-    // The provider hears of the message that interrupts, so that must be on the disk.
+    // The provider learns of the interrupting message, so it must be on the disk.
     await this.#run.log.synced();
     if (this.#id !== undefined) this.#run.stopTurn(this.#id);
     this.#settle("idle");
   }
 
   #failed(error: Error): void {
-    // Where the provider itself did not give up, it must hear that nobody listens any more.
+    // Unless the provider itself failed, ask it to stop.
     if (error instanceof ProviderFault && this.#id !== undefined) this.#run.stopTurn(this.#id);
     this.#summary = `the turn failed: ${error.message}`.slice(0, SUMMARY_LIMIT).toWellFormed();
     this.#settle("failed");
@@ -254,7 +254,7 @@ export class Turn {
     return this.#id;
   }
 
-  /** Asks the provider only of what is on the disk already. */
+  /** Calls the provider only about events that are on the disk. */
   async #ask<T>(question: () => Promise<T>): Promise<T> {
     await this.#orEnded(this.#run.log.synced());
     const answer = question().catch((error: unknown) => {
@@ -273,7 +273,7 @@ function metadataOf(filesChanged: string[] | undefined): DiffMetadata | undefine
   return { filesChanged, summary: `${filesChanged.length} ${filesChanged.length === 1 ? "file" : "files"} changed` };
 }
 
-/** Artifacts that cannot be kept are the turn's misfortune, not a fault of this program. */
+/** Failing to write artifacts fails the turn, not the server. */
 function isOfTheDisk(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error;
 }

@@ -1,4 +1,4 @@
-/** The states, events and records of `runs`, as the contract names them, and the provider that a turn is asked of. */
+/** The states, events and records of `runs`, with the contract's names, and the provider interface. */
 
 export const STATUSES = ["queued", "running", "paused", "completed", "failed"] as const;
 export const PHASES = ["BOOT", "EXECUTE", "VERIFY", "DOCS_SYNC", "DONE"] as const;
@@ -113,7 +113,7 @@ export interface Resolution {
   modifiedArgs?: JsonObject;
 }
 
-/** What an event says beside its envelope. */
+/** An event without its envelope. */
 export type EventBody =
   | { type: "run.patch"; patch: Partial<Run> }
   | { type: "run.phase"; phase: Run["phase"] }
@@ -150,7 +150,7 @@ export interface Prompt {
   text: string;
 }
 
-/** Who does the turns of nodes. Any rejection means that the provider failed, but for `ProviderGone`. */
+/** Performs the turns of nodes. Any rejection except `ProviderGone` means that the provider failed. */
 export interface Provider {
   turn(question: { runId: string; nodeId: string; label: string; provider: string; prompt: Prompt }): Promise<unknown>;
   next(turn: string): Promise<unknown>;
@@ -158,7 +158,7 @@ export interface Provider {
   stop(turn: string): Promise<unknown>;
 }
 
-/** Nobody is there to be asked, because the server is going down. The turn is left as a killed process would leave it. */
+/** The server is shutting down. The turn is left as a killed process would leave it. */
 export class ProviderGone extends Error {
   override readonly name = "ProviderGone";
 }

@@ -1,4 +1,4 @@
-/** What a request may say. Unknown members and wrong kinds are refused, and a refused request changes nothing. */
+/** Validates requests. Unknown members and wrong types are refused, and a refused request changes nothing. */
 
 import {
   EDGE_LABELS,
@@ -19,7 +19,7 @@ import {
   type Run,
 } from "./runs-types.ts";
 
-/** A request that is refused: a status of HTTP, a code for machines and a sentence for people. */
+/** A refused request: an HTTP status, a code for machines and a sentence for people. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
@@ -35,7 +35,7 @@ export class Refusal extends Error {
 export const invalid = (message: string) => new Refusal(400, "INVALID", message);
 export const notFound = (what: string, id: string) => new Refusal(404, "NOT_FOUND", `there is no ${what} \`${id}\``);
 
-/** A text of a body is carried on to providers, whose wire is JSON of at most 100 levels; some are needed around it. */
+/** Values of a body go on to providers, whose wire allows 100 levels of JSON, some of them for the envelope. */
 const DEPTH_LIMIT = 64;
 const NAME_LIMIT = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -68,7 +68,7 @@ export function isObject(value: unknown): value is JsonObject {
 
 function checkCarriable(value: Json, depth: number): void {
   if (typeof value === "string" && !value.isWellFormed()) throw invalid("the body has half of a surrogate pair");
-  // JSON.parse makes infinity of it, which would be written as null.
+  // JSON.parse turns it into Infinity, which would be written as null.
   if (typeof value === "number" && !Number.isFinite(value)) throw invalid("the body has a number that is beyond a double");
   if (typeof value !== "object" || value === null) return;
   if (depth > DEPTH_LIMIT) throw invalid(`the body nests deeper than ${DEPTH_LIMIT}`);
@@ -81,13 +81,13 @@ function checkCarriable(value: Json, depth: number): void {
 type Check<T> = (at: string, value: Json) => T;
 type Checks<T> = { readonly [K in keyof T]-?: Check<T[K]> };
 
-/** The members of an object that are there, each checked; those that are not known are refused. */
+/** The present members of an object, validated; unknown ones are refused. */
 function members<T>(at: string, value: Json, checks: Checks<T>): Partial<T> {
   if (!isObject(value)) throw invalid(`\`${at}\` must be an object`);
   const known: Partial<T> = {};
   for (const [key, member] of Object.entries(value)) {
     const path = at === "" ? key : `${at}.${key}`;
-    if (!Object.hasOwn(checks, key)) throw invalid(`\`${path}\` is not known here`);
+    if (!Object.hasOwn(checks, key)) throw invalid(`\`${path}\` is unknown`);
     known[key as keyof T] = checks[key as keyof T](path, member);
   }
   return known;
@@ -99,7 +99,7 @@ function required<T, K extends keyof T & string>(known: Partial<T>, ...keys: K[]
 }
 
 function atLeastOne<T extends object>(known: T): T {
-  if (Object.keys(known).length === 0) throw invalid("the body must have one member or more");
+  if (Object.keys(known).length === 0) throw invalid("the body must have at least one member");
   return known;
 }
 
@@ -158,7 +158,7 @@ export type RunChange = Partial<Pick<Run, "status" | "phase" | "mode" | "globalM
 
 export function runChange(body: JsonObject): RunChange {
   const known = members<Required<RunChange>>("", body, {
-    // Not `queued`: a run does not go back to where it never was.
+    // Not `queued`: a run never returns to that status.
     status: oneOf("running", "paused", "completed", "failed"),
     phase: oneOf(...PHASES),
     mode: oneOf(...MODES),
@@ -232,7 +232,7 @@ export function resolution(body: JsonObject): Resolution {
   const known = members<Required<Resolution>>("", body, { status: oneOf(...RESOLUTIONS), modifiedArgs: object });
   const { status } = required(known, "status");
   if ((status === "modified") !== (known.modifiedArgs !== undefined)) {
-    throw invalid("`modifiedArgs` must be there with `modified`, and only there");
+    throw invalid("`modifiedArgs` is required with `modified`, and only allowed there");
   }
   return known.modifiedArgs === undefined ? { status } : { status, modifiedArgs: known.modifiedArgs };
 }

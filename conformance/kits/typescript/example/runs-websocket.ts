@@ -1,6 +1,6 @@
 /**
- * The server's side of a WebSocket (RFC 6455) that only tells: text messages out; what comes in is kept to the rules of framing and
- * ignored. Of a message that comes in nothing is kept, however long it is.
+ * The server's side of a send-only WebSocket (RFC 6455). Incoming frames are checked for valid framing and then
+ * ignored; incoming messages are never stored, however long they are.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -11,7 +11,7 @@ import type { EventLog } from "./runs-log.ts";
 import { Refusal } from "./runs-validation.ts";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-/** How long the other side may take to hang up after we have said goodbye. */
+/** How long the other side may take to close after our close frame. */
 const GOODBYE_MS = 1000;
 
 const CONTINUATION = 0x0;
@@ -26,7 +26,7 @@ const PROTOCOL_ERROR = 1002;
 const BAD_TEXT = 1007;
 const TOO_BIG = 1009;
 
-/** The answer to a handshake, or a refusal of what is none. */
+/** The answer to a handshake, or a refusal. */
 export function handshakeAnswer({ method, headers }: IncomingMessage): string {
   const names = (value: string | undefined) => (value ?? "").toLowerCase().split(",").map((name) => name.trim());
   if (method !== "GET") throw new Refusal(405, "METHOD_NOT_ALLOWED", "a WebSocket is opened with GET");
@@ -49,7 +49,7 @@ export class Consumer {
   #skip = 0;
   #isInMessage = false;
   #isClosed = false;
-  /** Resolves a wait for room, for news or for the end, whichever there is. */
+  /** Resolves a pending wait for buffer space, for news or for the end. */
   #wake: () => void = () => {};
   readonly closed: Promise<void>;
 
@@ -57,7 +57,7 @@ export class Consumer {
     this.#socket = socket;
     this.closed = new Promise((resolve) => socket.once("close", resolve));
     socket.on("close", () => this.#over());
-    // Whoever hangs up rudely is gone as well; `close` follows.
+    // A reset connection is closed too; `close` follows.
     socket.on("error", () => {});
     socket.on("end", () => this.close(GOING_AWAY));
     socket.on("drain", () => this.#wake());
@@ -66,7 +66,7 @@ export class Consumer {
   }
 
   /**
-   * Sends the lines of a log from a position on: those that are there, then the new ones. It reads no faster than the consumer does,
+   * Sends the lines of a log from a position on: the existing ones, then new ones. It reads only as fast as the consumer,
    * so a slow one costs no memory.
    */
   async follow(log: EventLog, from: number): Promise<void> {
@@ -85,7 +85,7 @@ export class Consumer {
     }
   }
 
-  /** Says goodbye with a code, once, and hangs up. */
+  /** Sends a close frame with a code, once, and closes the connection. */
   close(code = GOING_AWAY): void {
     if (this.#isClosed) return;
     const payload = Buffer.alloc(2);
@@ -97,7 +97,7 @@ export class Consumer {
     this.#socket.once("close", () => clearTimeout(timer));
   }
 
-  /** For a server that stops: says goodbye, and waits for no answer. */
+  /** For a server shutdown: sends a close frame without waiting for the answer. */
   hangUp(): void {
     this.close(GOING_AWAY);
     this.#socket.destroySoon();
@@ -131,7 +131,7 @@ export class Consumer {
     }
   }
 
-  /** Takes a frame's head, and the whole of a control frame. False if not enough of it is there. */
+  /** Reads a frame header, and the whole of a control frame. False if more bytes are needed. */
   #frame(): boolean {
     const bytes = this.#pending;
     if (bytes.length < 2) return false;
@@ -142,7 +142,7 @@ export class Consumer {
     const shortLength = second & 0x7f;
     const isLawful =
       (first & 0x70) === 0 &&
-      // Clients mask what they send, always.
+      // Clients must mask their frames.
       (second & 0x80) !== 0 &&
       (isControl ? isLast && shortLength < 126 && opcode <= PONG : this.#mayFollow(opcode));
     if (!isLawful) return this.#fail(PROTOCOL_ERROR);
@@ -171,7 +171,7 @@ export class Consumer {
   }
 
   #control(opcode: number, payload: Buffer): void {
-    // Whoever pings and does not read shall not fill our memory with pongs.
+    // A client that pings without reading must not fill our memory with pongs.
     if (opcode === PING && !this.#socket.writableNeedDrain) this.#send(PONG, payload);
     if (opcode !== CLOSE) return;
     if (payload.length === 1) return void this.#fail(PROTOCOL_ERROR);

@@ -1,26 +1,26 @@
 /**
- * Holds a value against a JSON Schema and names every fault with its field.
+ * Validates a value against a JSON Schema and reports every fault with its field.
  *
- * Extra properties are rejected by default, at every level: a schema that speaks of an object's properties and not of others
- * allows no others, as if it said `"unevaluatedProperties": false`. Schemas that are parts of one (`allOf`, `$ref`, …) speak of
- * the same object together, so it is their sum that is closed. `not` and `if` ask questions and close nothing.
+ * Extra properties are rejected by default, at every level: a schema that lists some properties of an object
+ * allows no others, as with `"unevaluatedProperties": false`. Subschemas (`allOf`, `$ref`, …) describe
+ * the same object together, so their union is closed. `not` and `if` only test and close nothing.
  */
 
 import { invalid, isRecord, type Detail } from "./errors.ts";
 import { inPlace, isList, pattern, referred, schemaFaults, type Schema } from "./schema.ts";
 
-/** The value, if the schema allows it; else throws `EVALIDATION`. */
+/** Returns the value if the schema allows it; else throws `EVALIDATION`. */
 export function validated(schema: Schema, value: unknown, what = "input"): unknown {
   const faults = faultsOf(schema, value, what);
   const [first] = faults;
-  if (first) throw invalid(`the ${what} is not as the schema wants it: ${first.field} ${first.reason}`, faults);
+  if (first) throw invalid(`the ${what} does not fit the schema: ${first.field} ${first.reason}`, faults);
   return value;
 }
 
-/** Throws `EVALIDATION` for a schema that is wrong, or beyond what is understood here. */
+/** Throws `EVALIDATION` for an invalid or unsupported schema. */
 export function checkSchema(schema: unknown, field: string): asserts schema is Record<string, unknown> {
   const details = schemaFaults(schema).map((reason): Detail => ({ field, reason, expected: "a JSON Schema" }));
-  if (details.length > 0) throw invalid(`the schema cannot be used: ${details[0]?.reason}`, details);
+  if (details.length > 0) throw invalid(`the schema is invalid: ${details[0]?.reason}`, details);
 }
 
 export function faultsOf(schema: Schema, value: unknown, what = "input"): Detail[] {
@@ -32,7 +32,7 @@ type Keywords = Readonly<Record<string, unknown>>;
 
 interface Findings {
   readonly faults: Detail[];
-  /** Properties, or indices, that some schema spoke of. */
+  /** Properties or indices that some schema mentions. */
   readonly seen: Set<string>;
 }
 
@@ -45,7 +45,7 @@ class Checker {
     this.#what = what;
   }
 
-  /** Holds a value against the schema of its place. `isStrict`: extra properties are rejected. */
+  /** Validates a value against its schema. `isStrict`: extra properties are rejected. */
   check(schema: unknown, value: unknown, path: Path, isStrict: boolean): Findings {
     const findings = this.#apply(schema, value, path, isStrict);
     if (isStrict && isRecord(value) && this.#isAboutProperties(schema)) {
@@ -56,7 +56,7 @@ class Checker {
     return findings;
   }
 
-  /** The same without a last word on extra properties: for schemas that are only a part of what is said about the value. */
+  /** The same without rejecting extra properties, for subschemas of the same value. */
   #apply(schema: unknown, value: unknown, path: Path, isStrict: boolean): Findings {
     const findings: Findings = { faults: [], seen: new Set() };
     if (schema === false) this.#fault(findings, path, "is not allowed", value);
@@ -79,10 +79,10 @@ class Checker {
       }
     }
     if (isList(options) && !options.some((option) => isEqual(option, value))) {
-      this.#fault(findings, path, "must be one of the values that are listed", value, options);
+      this.#fault(findings, path, "must be one of the listed values", value, options);
     }
     if ("const" in schema && !isEqual(schema["const"], value)) {
-      this.#fault(findings, path, "must be the one value that there is", value, schema["const"]);
+      this.#fault(findings, path, "must be the one allowed value", value, schema["const"]);
     }
   }
 
@@ -113,13 +113,13 @@ class Checker {
       if (!isList(schema[keyword])) continue;
       const outcomes = schema[keyword].map((one) => part(one));
       const fitting = outcomes.filter(({ faults }) => faults.length === 0);
-      // Of alternatives that all fail, what they speak of is not extra as well: one fault is told, not two.
+      // If all alternatives fail, their properties do not count as extra: report one fault, not two.
       for (const { seen } of fitting.length > 0 ? fitting : outcomes) merge(findings, { faults: [], seen });
       if (fitting.length === 0) this.#fault(findings, path, "fits none of the alternatives", value);
       else if (keyword === "oneOf" && fitting.length > 1) this.#fault(findings, path, "fits more than one alternative", value);
     }
     if ("not" in schema && part(schema["not"], false).faults.length === 0) {
-      this.#fault(findings, path, "is what must not be", value);
+      this.#fault(findings, path, "must not fit the schema of `not`", value);
     }
     if ("if" in schema) {
       const condition = part(schema["if"], false);
@@ -213,7 +213,7 @@ class Checker {
   }
 }
 
-/** What is large, the caller and the author of the schema have already. */
+/** Large values are not repeated: the caller already has them. */
 function isShort(value: unknown): boolean {
   if (isList(value)) return value.every((item) => typeof item !== "object");
   return value !== undefined && (typeof value !== "object" || value === null);
@@ -234,12 +234,12 @@ function isOfType(type: unknown, value: unknown): boolean {
 
 function isMultiple(number: number, of: number): boolean {
   const quotient = number / of;
-  // 0.3 is a multiple of 0.1, whatever a double makes of it.
+  // 0.3 is a multiple of 0.1, despite rounding.
   if (!Number.isFinite(quotient)) return true;
   return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
 }
 
-/** Equality as JSON has it: the order of members does not count. */
+/** JSON equality: the order of members does not count. */
 function isEqual(one: unknown, other: unknown): boolean {
   if (isList(one) && isList(other)) {
     return one.length === other.length && one.every((item, index) => isEqual(item, other[index]));

@@ -1,9 +1,9 @@
 /**
- * JSON Schema 2020-12, as far as tools need it: which schemas are understood. A keyword that is not, or whose value is
- * wrong, is refused when a tool is registered: a check that is silently not made is worse than none.
+ * Checks that a schema is in the supported part of JSON Schema 2020-12. A keyword that is not supported, or whose value is
+ * wrong, is refused when a tool is registered: silently skipping a check would be worse.
  *
  * Left out: schemas elsewhere (`$ref` must begin with `#`), `$dynamicRef`, and the array form of `items` of older drafts.
- * `format` and the other annotations may be there and assert nothing.
+ * `format` and the other annotations are allowed and assert nothing.
  */
 
 import { isRecord } from "./errors.ts";
@@ -50,7 +50,7 @@ const KEYWORDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
 
 const TYPES = ["null", "boolean", "object", "array", "number", "integer", "string"];
 
-/** What is wrong with a schema, each with the place in it; nothing, if it is understood as a whole. */
+/** The faults of a schema, each with its place; empty if the whole schema is supported. */
 export function schemaFaults(root: unknown): string[] {
   if (!isRecord(root)) return ["a tool's schema must be an object"];
   const faults: string[] = [];
@@ -61,7 +61,7 @@ export function schemaFaults(root: unknown): string[] {
       faults.push(`\`$ref\`: \`${schema["$ref"]}\` leads to no schema of this tool`);
     }
   }
-  if (faults.length === 0 && isCircular(root)) faults.push("a `$ref` leads to itself, so that no check would ever end");
+  if (faults.length === 0 && isCircular(root)) faults.push("a `$ref` leads to itself, so validation would never end");
   return faults;
 
   function visit(schema: unknown, at: string): void {
@@ -71,7 +71,7 @@ export function schemaFaults(root: unknown): string[] {
     for (const [keyword, value] of Object.entries(schema)) {
       const place = `${at}/${keyword}`;
       const kind = KEYWORDS.get(keyword) ?? (keyword.startsWith("x-") ? "annotation" : undefined);
-      if (kind === undefined) faults.push(`${place}: the keyword is not understood here`);
+      if (kind === undefined) faults.push(`${place}: the keyword is not supported`);
       else if (keyword === "$id" && schema !== root) faults.push(`${place}: a schema inside another has no \`$id\` here`);
       else visitKeyword(kind, value, place);
     }
@@ -82,14 +82,14 @@ export function schemaFaults(root: unknown): string[] {
     else if (kind === "schemas" && isList(value) && value.length > 0) value.forEach((item, index) => visit(item, `${at}/${index}`));
     else if ((kind === "schema by name" || kind === "schema by pattern") && isRecord(value)) {
       for (const [name, schema] of Object.entries(value)) {
-        if (kind === "schema by pattern" && !isPattern(name)) faults.push(`${at}: \`${name}\` is no regular expression`);
+        if (kind === "schema by pattern" && !isPattern(name)) faults.push(`${at}: \`${name}\` is not a regular expression`);
         visit(schema, `${at}/${name}`);
       }
-    } else if (!isOfKind(kind, value)) faults.push(`${at}: the value is not as the keyword wants it`);
+    } else if (!isOfKind(kind, value)) faults.push(`${at}: the value is wrong for this keyword`);
   }
 }
 
-/** What a `$ref` of this schema stands for. */
+/** The schema that this `$ref` refers to. */
 export function referred(root: Readonly<Record<string, unknown>>, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   const fragment = decode(reference.slice(1));
@@ -103,7 +103,7 @@ export function referred(root: Readonly<Record<string, unknown>>, reference: str
   return found;
 }
 
-/** The schemas that are about the very value that this schema is about. */
+/** The subschemas that apply to the same value. */
 export function inPlace(root: Readonly<Record<string, unknown>>, schema: Readonly<Record<string, unknown>>): unknown[] {
   const listed = ["allOf", "anyOf", "oneOf"].flatMap((keyword) => (isList(schema[keyword]) ? schema[keyword] : []));
   const single = ["not", "if", "then", "else"].flatMap((keyword) => (keyword in schema ? [schema[keyword]] : []));
@@ -112,7 +112,7 @@ export function inPlace(root: Readonly<Record<string, unknown>>, schema: Readonl
   return [...referenced, ...listed, ...single, ...dependent];
 }
 
-/** As ECMAScript has them, with Unicode on, which is what JSON Schema recommends. */
+/** ECMAScript patterns with the Unicode flag, as JSON Schema recommends. */
 export function pattern(text: string): RegExp {
   return new RegExp(text, "u");
 }
@@ -163,7 +163,7 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** Whether some schema comes back to itself without stepping into the value. */
+/** Whether a schema refers to itself for the same value. */
 function isCircular(root: Readonly<Record<string, unknown>>): boolean {
   const done = new Set<unknown>();
   const leadsBack = (schema: unknown, above: ReadonlySet<unknown>): boolean => {

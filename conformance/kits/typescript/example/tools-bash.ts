@@ -1,4 +1,4 @@
-/** The standard tool Bash: runs a program and leaves nothing of it behind. There is no shell unless one is asked for. */
+/** The standard tool Bash: runs a program and leaves no process behind. It uses no shell. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,12 +11,12 @@ import { Leash } from "./tools-leash.ts";
 import { CUT } from "./tools-secrets.ts";
 import { defineTool, type Tool, type ToolContext } from "./tools.ts";
 
-/** Of each stream; what is beyond is read and thrown away, so that the program does not stall. */
+/** Limit per stream. Output beyond it is read and discarded, so that the program does not block. */
 const MOST_OUTPUT = 1024 * 1024;
 const DEFAULT_PATH = "/usr/bin:/bin";
-/** So long what was written before the end may take to be read, on a busy machine. */
+/** How long reading the remaining output may take on a busy machine. */
 const LAST_WORDS_MS = 10_000;
-/** The longest wait that a timer of Node knows. */
+/** The longest delay of a Node timer. */
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 interface Command {
@@ -67,9 +67,9 @@ async function run(program: string, { command, args = [], timeoutMs }: Command, 
     });
     const hasExited = child.exitCode !== null || child.signalCode !== null;
     const end = await Promise.race([hasExited ? [child.exitCode, child.signalCode] : once(child, "exit"), timedOut]);
-    // Also when the program ended by itself: what it left in the background would write to files of later calls.
+    // Even if the program exited by itself: its background processes could write to files of later calls.
     await leash.pull(closed, end !== "timed out");
-    // Nobody is left who could hold the pipes open, but what is in them may not have been read yet.
+    // No process holds the pipes open any more, but they may still contain output.
     await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())]);
     for (const stream of child.stdio) stream?.destroy();
     if (end === "timed out") throw timeout(command, timeoutMs ?? 0, performance.now() - startedAt);
@@ -80,18 +80,18 @@ async function run(program: string, { command, args = [], timeoutMs }: Command, 
   }
 }
 
-/** The process, as soon as it runs. */
+/** The process, once it runs. */
 async function start(program: string, { command, args = [] }: Command, leash: Leash, ctx: ToolContext): Promise<ChildProcess> {
   try {
     const child = spawn(program, args, {
       argv0: command,
       cwd: ctx.cwd,
       env: { ...ctx.env },
-      // A session of its own, so that the terminal's signals are not the program's.
+      // A separate session, so that the program does not get the terminal's signals.
       detached: true,
       stdio: ["ignore", "pipe", "pipe", "pipe", leash.descriptor],
     });
-    // Nobody writes there; it is read to see it closed.
+    // Nothing is written there; reading it shows when it is closed.
     child.stdio[3]?.on("data", () => {});
     await once(child, "spawn");
     return child;
@@ -100,7 +100,7 @@ async function start(program: string, { command, args = [] }: Command, leash: Le
   }
 }
 
-/** Where the program is: by the context's PATH, not by ours. */
+/** Finds the program in the context's PATH, not in ours. */
 function findProgram(command: string, { cwd, env = {} }: ToolContext): string {
   if (command.includes("/")) return resolve(cwd, command);
   for (const folder of (env["PATH"] ?? DEFAULT_PATH).split(":")) {
@@ -109,13 +109,13 @@ function findProgram(command: string, { cwd, env = {} }: ToolContext): string {
       accessSync(program, files.X_OK);
       if (statSync(program).isFile()) return program;
     } catch {
-      // The next folder may have it.
+      // Try the next folder.
     }
   }
   throw notStarted(command, { code: "ENOENT", message: "there is no such program" });
 }
 
-/** Gathers a stream, up to the limit. Gives the text so far when it is called. */
+/** Collects a stream, up to the limit. The returned function gives the text so far. */
 function collect(stream: Readable | null): () => string {
   const chunks: Buffer[] = [];
   let kept = 0;
@@ -128,7 +128,7 @@ function collect(stream: Readable | null): () => string {
   });
   return () => {
     const isCut = size > kept;
-    // A character that the limit cut in two is left out; what is no UTF-8 becomes replacement characters.
+    // Drops a character split by the limit; invalid UTF-8 becomes replacement characters.
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(Buffer.concat(chunks), { stream: isCut });
     return isCut ? `${text}${CUT}${size - kept} bytes more]` : text;
   };
@@ -136,7 +136,7 @@ function collect(stream: Readable | null): () => string {
 
 function exitCode([code, signal]: unknown[]): number {
   if (typeof code === "number") return code;
-  // As a shell tells it.
+  // As a shell reports it.
   return 128 + (Object.entries(constants.signals).find(([name]) => name === signal)?.[1] ?? 0);
 }
 

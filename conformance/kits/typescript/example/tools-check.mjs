@@ -1,4 +1,4 @@
-// What the suite cannot arrange, or not so closely: races, an adapter that is told to go, schemas in combination. Needs a build.
+// Tests beyond the suite: races, shutdown of the adapter, combinations of schemas. Needs a build.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -29,7 +29,7 @@ const execute = toolRuntime(standardRegistry({ query: async () => [] }), clock);
 const permissions = ["Write", "Edit", "Bash"];
 const fieldsOf = (schema, value) => faultsOf(schema, value).map(({ field }) => field);
 
-test("whoever swaps a folder for a link, nothing is written outside", async () => {
+test("nothing is written outside while a folder is swapped for a link", async () => {
   const outside = join(folder, "outside");
   mkdirSync(outside);
   mkdirSync(join(cwd, "real"));
@@ -53,7 +53,7 @@ test("two edits at once are both there", async () => {
   assert.equal(readFileSync(join(cwd, "a.txt"), "utf8"), "one\n2\n3\n4\n5\nsix\n7\n8\n9\n");
 });
 
-test("an adapter that is told to go takes its programs with it", async () => {
+test("an adapter that shuts down kills its programs", async () => {
   const adapter = spawn(process.execPath, [new URL("../dist/adapter.js", import.meta.url).pathname], { stdio: ["pipe", "ignore", "inherit"] });
   const session = { session: "s", workspace: cwd, clock: { start: clock.now(), stepMs: 1 }, random: { ints: [], floats: [] }, fakes: [] };
   const script = "setsid sleep 60 >/dev/null 2>&1 & echo $$ > pid; sleep 60";
@@ -103,7 +103,7 @@ test("a schema may speak of itself, but not without an end", () => {
   assert.equal(schemaFaults({ allOf: [{ $ref: "#/$defs/a" }], $defs: { a: { anyOf: [{ $ref: "#" }] } } }).length, 1);
 });
 
-test("what is not understood is refused, not skipped", () => {
+test("unsupported keywords are refused, not skipped", () => {
   for (const schema of [
     { proprties: {} },
     { $dynamicRef: "#x" },
@@ -121,8 +121,8 @@ test("what is not understood is refused, not skipped", () => {
 
 test("a mark that would spell the secret is not used", () => {
   for (const secret of ["SECRET", "[", "edact", "*"]) {
-    const told = redactorOf(new Map([["NAME", secret]]))({ [`key ${secret}`]: [`value ${secret}`] });
-    assert.equal(Object.entries(told).flat(2).some((text) => text.includes(secret)), false, secret);
+    const redacted = redactorOf(new Map([["NAME", secret]]))({ [`key ${secret}`]: [`value ${secret}`] });
+    assert.equal(Object.entries(redacted).flat(2).some((text) => text.includes(secret)), false, secret);
   }
 });
 

@@ -10,9 +10,9 @@ import { atPath, systemError, type Place } from "./tools-path.ts";
 import { applyPatch, parsePatch, PatchError, writePatch, type Patch } from "./tools-patch.ts";
 import { defineTool, type Tool } from "./tools.ts";
 
-/** A larger file is no use to a model, and would not fit into an answer. */
+/** A larger file is useless to a model, and would not fit into an answer. */
 const LARGEST = 16 * 1024 * 1024;
-// Never through a link that came after the path was walked; never waiting for the other end of a pipe.
+// Never follow a link created after the path was resolved; never wait for the other end of a pipe.
 const TO_READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const TO_CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -78,7 +78,7 @@ export const edit = defineTool<Edit, Edited>({
   },
 });
 
-/** From the first look to the last step without a pause, so that of two edits at once neither is lost. */
+/** Synchronous from the first read to the last write, so that no concurrent edit is lost. */
 function editAt(place: Place, file: string, patch: Patch, isForReal: boolean): string {
   const isThere = place.stat() !== undefined;
   if (patch.makes && isThere) throw new PatchError("it makes a file that is there already", true);
@@ -94,7 +94,7 @@ function editAt(place: Place, file: string, patch: Patch, isForReal: boolean): s
 function readText(place: Place): string {
   const stat = place.stat();
   if (!stat) throw systemError("ENOENT", "no such file");
-  // Asked before it is opened, because opening a device may do something, and after, because it may be another by now.
+  // Checked before opening, because opening a device may have effects, and after, because the file may have been replaced.
   if (!stat.isFile()) throw systemError(stat.isDirectory() ? "EISDIR" : "EINVAL", "it is not a regular file");
   const descriptor = openSync(place.at, TO_READ);
   try {
@@ -118,7 +118,7 @@ function checkReplaceable(place: Place): void {
 }
 
 /**
- * Puts a file in the place of another in one step: who reads meanwhile sees the old text or the new, and other names
+ * Replaces a file atomically: a concurrent reader sees the old or the new text, and other names
  * of the old file (hard links) keep the old.
  */
 function replace(place: Place, text: string): void {

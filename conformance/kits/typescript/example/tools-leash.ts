@@ -1,5 +1,5 @@
 /**
- * Ends what is left of a program: its children, and theirs, wherever they went.
+ * Kills all remaining descendants of a program.
  *
  * A group or a session is not enough, since `setsid` leaves both, and who is whose child is lost when a parent ends. So the
  * program inherits two more open files, and so do all that come from it. One is a pipe: when that is closed, nobody is left, and
@@ -14,14 +14,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** What a program's end is waited for before anybody is looked for, and the longest pause between two looks. */
+/** How long to wait for a program's exit before searching for processes, and the longest pause between two searches. */
 const FIRST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 100;
-/** So often nobody is found before the wait is given up: somebody is hidden too well. */
+/** After this many searches without a result, give up: some process is too well hidden. */
 const VAIN_LOOKS = 10;
 
 const held = new Set<Leash>();
-// Whatever ends this process, it leaves no other behind.
+// Kill the descendants however this process exits.
 process.on("exit", () => {
   for (const leash of held) leash.kill();
 });
@@ -58,12 +58,12 @@ export class Leash {
     for (let vain = 0; vain < VAIN_LOOKS; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       await Promise.race([over, pause(wait)]);
       if (isClosed) return;
-      // Again and again: while some were killed, others may have been born.
+      // Repeat: new processes may have started during the kill.
       vain = this.kill() > 0 ? 0 : vain + 1;
     }
   }
 
-  /** Looks for all that belong to the program, and kills them. How many there were. */
+  /** Finds and kills all processes of the program. Returns their number. */
   kill(): number {
     const found = this.#find();
     for (const pid of found) killOne(pid);
@@ -76,13 +76,13 @@ export class Leash {
   }
 
   #find(): number[] {
-    // Who was there before is none of them.
+    // Older processes do not belong to the program.
     const all = processes().filter(({ started }) => started >= this.#since);
     const found = new Set<number>();
     for (const { pid, session, group } of all) {
       if (session === this.#leader || group === this.#leader || this.#isHeldBy(pid)) found.add(pid);
     }
-    // A set may grow while it is walked, and the walk then goes on to what was added.
+    // Iteration over a set includes elements added meanwhile.
     for (const parent of found) {
       for (const child of all) if (child.parent === parent) found.add(child.pid);
     }
@@ -93,7 +93,7 @@ export class Leash {
     try {
       return readdirSync(`/proc/${pid}/fd`).some((name) => linkAt(`/proc/${pid}/fd/${name}`) === this.#link);
     } catch {
-      // Gone, or another user's.
+      // Exited, or another user's.
       return false;
     }
   }
@@ -126,10 +126,10 @@ function processAt(pid: number): (Process & { readonly hasEnded: boolean }) | un
   } catch {
     return undefined;
   }
-  // The command's name stands in parentheses and may hold any character, parentheses too.
+  // The command's name is in parentheses and may contain any character, even parentheses.
   const [state = "", ...numbers] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [parent = 0, group = 0, session = 0] = numbers.map(Number);
-  // A zombie has ended, and only waits for its parent to ask.
+  // A zombie has exited and waits to be reaped.
   return { pid, parent, group, session, started: Number(numbers[18]), hasEnded: /[ZX]/.test(state) };
 }
 
@@ -137,7 +137,7 @@ function killOne(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has gone by itself.
+    // It has already exited.
   }
 }
 

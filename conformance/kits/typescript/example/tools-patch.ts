@@ -35,7 +35,7 @@ export class PatchError extends Error {
 
 const WITHOUT_NEWLINE = "\n\\ No newline at end of file\n";
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
-/** What would belong to a hunk, or to another file's patch. */
+/** Lines that would belong to a hunk, or to a patch of another file. */
 const PATCHLIKE = /^([ +\\@]|-(?!- ?\r?$)|diff |Index: )/;
 
 export function parsePatch(text: string): Patch {
@@ -46,7 +46,7 @@ export function parsePatch(text: string): Patch {
   if (hunks.length === 0) throw new PatchError("it has no hunks");
   if (hunks.every((hunk) => hunk.lines.every(({ sign }) => sign === " "))) throw new PatchError("it changes nothing");
   if (/^(diff |--- |Index: )/.test(lines.peek() ?? "")) throw new PatchError("it is for more than one file");
-  // A mail may end with a signature; what looks like lines of a hunk that has enough of them is a mistake.
+  // A mail may end with a signature; further hunk lines after a complete hunk are a mistake.
   for (; lines.peek() !== undefined; lines.take()) if (PATCHLIKE.test(lines.peek() ?? "")) throw new PatchError(lines.strange());
   const [makes, deletes] = [from === "/dev/null", to === "/dev/null"];
   if (makes && deletes) throw new PatchError("it makes and deletes the file at once");
@@ -79,7 +79,7 @@ export function applyPatch(before: string, { hunks }: Patch): { after: string; h
   return { after: parts.join(""), hunks: fitted };
 }
 
-/** The patch as it was applied: with the places where its hunks fitted. */
+/** The patch as applied, with the positions where its hunks fitted. */
 export function writePatch(file: string, { makes, deletes }: Patch, hunks: readonly Hunk[]): string {
   let text = `--- ${makes ? "/dev/null" : `a/${file}`}\n+++ ${deletes ? "/dev/null" : `b/${file}`}\n`;
   let grown = 0;
@@ -100,7 +100,7 @@ function find(old: readonly string[], hunk: Hunk, wanted: readonly string[], gue
   const isInside = (at: number) => at >= from && at + wanted.length <= old.length;
   const fits = (at: number) => isInside(at) && wanted.every((line, index) => old[at + index] === line);
   const only = (at: number) => (fits(at) ? at : undefined);
-  // Lines that are only added fit anywhere, so the patch's word is all there is.
+  // Pure additions fit anywhere, so use the position in the patch.
   if (wanted.length === 0) return only(guess);
   const before = hunk.lines.findIndex(({ sign }) => sign !== " ");
   const behind = hunk.lines.length - 1 - hunk.lines.findLastIndex(({ sign }) => sign !== " ");

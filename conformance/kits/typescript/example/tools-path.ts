@@ -1,5 +1,5 @@
 /**
- * From a path, which may come from a model, to a file that is really in the workspace.
+ * Resolves a path, possibly from a model, to a file inside the workspace.
  *
  * The path is walked folder by folder, each opened without following links and entered through its descriptor
  * (`/proc/self/fd/N/name`, which is what `openat` is elsewhere). Links are followed here, not by the kernel, and none of them
@@ -12,13 +12,13 @@ import { invalid, isRecord, typedError, type TypedError } from "./errors.ts";
 export type Access = "read" | "write";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-/** As many as the kernel follows. */
+/** The kernel's own limit. */
 const MOST_LINKS = 40;
 
-/** A name in a folder that is held open. */
+/** A name in an open folder. */
 export class Place {
   readonly #folders: number[];
-  /** Folders on the way that are not there yet. */
+  /** Missing folders on the way. */
   readonly #missing: string[];
   readonly #name: string;
 
@@ -59,7 +59,7 @@ export class Place {
   }
 }
 
-/** Does something at a path of the workspace. Errors of the file system become `EIO`, and name the path as it was given. */
+/** Runs an operation on a workspace path. File system errors become `EIO` with the path as given. */
 export function atPath<T>(workspace: string, path: string, access: Access, work: (place: Place) => T): T {
   checkPath(path);
   if (path.startsWith("/")) throw refusal(path, access, OUTSIDE);
@@ -110,7 +110,7 @@ function walk(folders: number[], path: string, access: Access): Place {
   return new Place(folders.splice(0), [], ".");
 }
 
-/** A place of which the last folders, or only the file, are not there. */
+/** A place whose last folders, or only the file, do not exist. */
 function nowhere(folders: number[], names: string[], path: string, access: Access): Place {
   if (names.includes("..")) throw refusal(path, access, "`..` after a folder that is not there");
   if (access === "write" && names.some(isProtected)) throw refusal(path, access, "`.sage` is written by chronicles only");
@@ -133,7 +133,7 @@ function refusal(path: string, operation: Access, policy: string): TypedError {
 }
 
 /**
- * Whether some file system would take the name for `.sage`: they may ignore case, normalise, drop characters that cannot be
+ * Whether some file system would treat the name as `.sage`: they may ignore case, normalise, drop invisible
  * seen, and dots and spaces at the end.
  */
 export function isProtected(name: string): boolean {
@@ -149,7 +149,7 @@ export function systemError(code: string, message: string): Error {
   return Object.assign(new Error(`${code}: ${message}`), { code, syscall: "open" });
 }
 
-/** Node's message names a path of ours and a descriptor that is another one each time; its first words say enough. */
+/** Node's message contains our descriptor path, which changes each time; its first words are enough. */
 function fileError(operation: string, path: string, error: unknown): unknown {
   if (!(error instanceof Error) || !isRecord(error) || typeof error["syscall"] !== "string") return error;
   const code = String(error["code"]);

@@ -5,7 +5,7 @@ import { injectSecrets, redactorOf, type Secrets } from "./tools-secrets.ts";
 import type { Tool, ToolContext, ToolError, ToolRegistry, ToolResult } from "./tools.ts";
 import type { Clock } from "./utils.ts";
 
-/** Tools that change something, what they do, and which member of the input says to what. All others are allowed by default. */
+/** Tools that change something, with their operation and the input member that names the resource. All others are allowed. */
 const NEEDS_PERMISSION: ReadonlyMap<string, { operation: string; resource: string }> = new Map([
   ["Write", { operation: "write", resource: "file" }],
   ["Edit", { operation: "write", resource: "file" }],
@@ -54,7 +54,7 @@ function checkPermission({ name }: Tool, input: unknown, { permissions = [] }: T
 
 function checkResult(name: string, result: unknown): ToolResult {
   if (isRecord(result) && typeof result["ok"] === "boolean") return result as unknown as ToolResult;
-  throw typedError("EIO", `${name} gave no result`, { operation: "execute" });
+  throw typedError("EIO", `${name} returned no result`, { operation: "execute" });
 }
 
 /** `ok` and `meta` are the runtime's own; an error's `code` is the taxonomy's, unless a tool made one up. */
@@ -71,8 +71,8 @@ const OUR_CODES = ["EVALIDATION", "EPERMISSION", "ETIMEOUT", "EIO", "ELOCK_TIMEO
 const isOurs = (code: string): boolean => OUR_CODES.includes(code);
 
 /**
- * A typed error as a result tells it; one of the system, whose codes are not the taxonomy's, as `EIO`. What has no code is
- * nobody's refusal but a mistake in the program, and is thrown on.
+ * Converts a typed error to a result; a system error, whose code is not in the taxonomy, becomes `EIO`. An error without a code is
+ * a bug, and is rethrown.
  */
 export function asToolError(error: unknown): ToolError {
   if (!(error instanceof Error) || !isRecord(error)) throw error;

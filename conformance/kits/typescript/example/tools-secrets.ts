@@ -1,4 +1,4 @@
-/** Secrets go in just before a tool is run, and do not come out again. */
+/** Injects secrets just before a tool runs, and redacts them from its output. */
 
 import { isRecord, typedError } from "./errors.ts";
 import { isList } from "./schema.ts";
@@ -11,7 +11,7 @@ export type Secrets = Map<string, string>;
 
 /**
  * The input with every `$ENV.NAME` in a string replaced, at any depth. Each secret is fetched once, and noted in
- * `secrets` as soon as it is known. What a secret's value looks like does not matter: it is not looked into again.
+ * `secrets` as soon as it is known. Placeholders inside a secret's value are not expanded.
  */
 export async function injectSecrets(input: unknown, provider: SecretProvider, secrets: Secrets): Promise<unknown> {
   const names = new Set<string>();
@@ -29,22 +29,22 @@ async function fetchSecret(name: string, provider: SecretProvider): Promise<stri
   try {
     secret = await provider.get(name);
   } catch (error) {
-    // Its message is not repeated: nobody knows what is in it.
+    // Do not repeat its message: it may contain anything.
     cause = error;
   }
   if (typeof secret === "string") return secret;
-  throw typedError("ESECRET_NOT_FOUND", `the secret \`${name}\` could not be had`, { resource: name, operation: "read" }, cause);
+  throw typedError("ESECRET_NOT_FOUND", `the secret \`${name}\` is not available`, { resource: name, operation: "read" }, cause);
 }
 
-/** With this begins the mark where a text was cut. Half a secret may stand before it. */
+/** The beginning of the mark of a cut. Half a secret may precede it. */
 export const CUT = "\n[truncated: ";
 
-/** What must not be told, and the secret's name. */
+/** A text to redact, and the secret's name. */
 type Forms = ReadonlyMap<string, string>;
 
 /**
- * Replaces every secret in every string, keys of objects too. Also where one is written as JSON writes it, where a line of it
- * stands alone, and where its beginning is all that a cut has left.
+ * Replaces every secret in every string, including object keys. Also its JSON-escaped form, a single line of it,
+ * and its beginning before a cut.
  */
 export function redactorOf(secrets: Secrets): <T>(value: T) => T {
   const forms = new Map<string, string>();
@@ -57,7 +57,7 @@ export function redactorOf(secrets: Secrets): <T>(value: T) => T {
   return (value) => mapStrings(value, redact, redact) as typeof value;
 }
 
-/** A shorter line of a key file says nothing, and may stand anywhere. */
+/** Shorter lines of a key file reveal nothing, and may occur anywhere. */
 const SHORTEST_LINE = 4;
 
 function redactText(text: string, forms: Forms): string {
@@ -67,16 +67,16 @@ function redactText(text: string, forms: Forms): string {
   let redacted = "";
   let done = 0;
   for (const { from, to, name } of ranges) {
-    // Where secrets overlap, one mark stands for all of them.
+    // Overlapping secrets share one mark.
     if (from >= done) redacted += `${text.slice(done, from)}[SECRET:${name}]`;
     done = Math.max(done, to);
   }
   redacted += text.slice(done);
-  // A mark, or what it stands between, may spell a secret again. Then nothing of the text is told.
+  // A mark with the text around it may form a secret again. Then drop the whole text.
   return [redacted, "[redacted]", "***"].find(isClean) ?? "";
 }
 
-/** Where secrets stand, in the order of their beginnings, the longest first. */
+/** The positions of secrets, by start, the longest first. */
 function rangesOf(text: string, forms: Forms): { from: number; to: number; name: string }[] {
   const ranges: { from: number; to: number; name: string }[] = [];
   const cut = text.lastIndexOf(CUT);

@@ -4,7 +4,7 @@ import { bash } from "./tools-bash.ts";
 import { edit, read, write } from "./tools-files.ts";
 import { createRegistry, defineTool, type Tool, type ToolRegistry } from "./tools.ts";
 
-/** Who answers queries. An error of the graph is the tool's. */
+/** Answers queries. Its errors become the tool's. */
 export interface Graph {
   query(query: string, params?: Readonly<Record<string, unknown>>, commit?: string): Promise<unknown[]>;
 }

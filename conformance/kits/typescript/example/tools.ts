@@ -50,17 +50,17 @@ export interface ToolSchema {
 }
 
 export interface ToolRegistry {
-  /** `EVALIDATION` for a tool that is not whole, and for a name that is taken. */
+  /** Throws `EVALIDATION` for an incomplete tool or a taken name. */
   register<TI, TO>(tool: Tool<TI, TO>): void;
-  /** `EVALIDATION` for a name that nobody has. */
+  /** Throws `EVALIDATION` for an unknown name. */
   get<TI = any, TO = any>(name: string): Tool<TI, TO>;
-  /** In the order of the names, so that a prompt made from them is always the same. */
+  /** Sorted by name, so that prompts are deterministic. */
   getToolSchemas(): ToolSchema[];
 }
 
 /** A tool whose inputs are validated by its schema. */
 export function defineTool<I, O>(tool: Omit<Tool<I, O>, "validate">): Tool<I, O> {
-  // A copy: what is validated is what was registered, whatever becomes of the caller's object.
+  // A copy, in case the caller changes the object later.
   const schema = structuredClone(tool.schema);
   return {
     ...tool,
@@ -82,7 +82,7 @@ export function createRegistry(tools: readonly Tool[] = []): ToolRegistry {
     },
     get(name) {
       const tool = byName.get(name);
-      if (!tool) throw invalid(`there is no tool \`${name}\``, [{ field: "name", reason: "is no tool's name", received: name }]);
+      if (!tool) throw invalid(`there is no tool \`${name}\``, [{ field: "name", reason: "is not the name of a tool", received: name }]);
       return tool;
     },
     getToolSchemas() {
@@ -101,7 +101,7 @@ function toolFaults(tool: Tool, taken: ReadonlyMap<string, Tool>): Detail[] {
   const faults: Detail[] = [];
   if (typeof name !== "string" || name === "") {
     faults.push({ field: "name", reason: "must be a string that is not empty", received: name, expected: "string" });
-  } else if (taken.has(name)) faults.push({ field: "name", reason: "is taken already", received: name });
+  } else if (taken.has(name)) faults.push({ field: "name", reason: "is already taken", received: name });
   for (const [field, value] of Object.entries({ description, version })) {
     if (value !== undefined && typeof value !== "string") {
       faults.push({ field, reason: "must be a string", received: value, expected: "string" });

@@ -1,4 +1,4 @@
-/** `sage.utils`: canonical JSON, SHA-256, typed errors, and the interfaces by which time, chance and secrets come in. */
+/** `sage.utils`: canonical JSON, SHA-256, typed errors, and the interfaces of time, randomness and secrets. */
 
 import { createHash } from "node:crypto";
 import { invalid } from "./errors.ts";
@@ -20,13 +20,13 @@ export interface SecretProvider {
   get(key: string): Promise<string | undefined>;
 }
 
-/** Far beyond any sensible value and far below the stack's end. A cycle ends here too. */
+/** Far beyond any sensible value and far below the stack limit. Also stops cycles. */
 const DEEPEST = 1000;
 
 /**
  * JSON without spaces, keys in the order of their UTF-16 code units at every level, numbers and strings as ECMAScript
  * writes them. As in JSON.stringify, members that are undefined or functions are left out, and are null in arrays.
- * Throws `EVALIDATION` for what has no exact form in JSON: two different values must never share a hash.
+ * Throws `EVALIDATION` for values without an exact JSON form: two different values must never share a hash.
  */
 export function canonicalJSONStringify(o: unknown): string {
   const text = write(o, "", []);
@@ -72,7 +72,7 @@ function write(given: unknown, key: string, path: Path): string | undefined {
   }
 }
 
-/** What JSON.stringify would look at in place of the value: dates and boxed primitives are not objects to it. */
+/** The value that JSON.stringify would serialize: dates and boxed primitives are not objects to it. */
 function plain(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return value;
   const toJSON: unknown = Reflect.get(value, "toJSON");
@@ -93,7 +93,7 @@ function writeArray(items: readonly unknown[], path: Path): string {
 
 function writeObject(object: object, path: Path): string {
   let text = "{";
-  // Without a comparer, sort goes by UTF-16 code units. `for in` would put `9` before `10`.
+  // The default sort compares UTF-16 code units. `for in` would put `9` before `10`.
   for (const key of Object.keys(object).sort()) {
     path.push(key);
     const member = write(Reflect.get(object, key), key, path);

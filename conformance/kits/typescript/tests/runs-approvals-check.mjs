@@ -156,7 +156,7 @@ test("a node without the capability cannot spawn, and a body that is no node's s
 
   const bad = { ...SPAWN, args: { ...CHILD, provider: "nobody" } };
   const odd = await nodeThat(t, { ...CHIEF, permissions: FREE }, [{ tool: bad }, DONE]);
-  const told = (await odd.stream.until(IDLE)).find(({ type }) => type === "tool.completed");
-  assert.equal(told.result.ok, false);
+  const completed = (await odd.stream.until(IDLE)).find(({ type }) => type === "tool.completed");
+  assert.equal(completed.result.ok, false);
   assert.equal(Object.keys((await odd.subject.snapshot(odd.run.id)).nodes).length, 1);
 });

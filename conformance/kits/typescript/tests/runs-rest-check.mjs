@@ -197,7 +197,7 @@ test("an inbox does not grow without bound", async (t) => {
   await subject.refused(429, "POST", `/api/runs/${run.id}/chat`, { body: { content: "too much", nodeId: node.id } });
 });
 
-test("a disk that takes nothing is told, and there is no run", async (t) => {
+test("a full disk is reported, and no run is created", async (t) => {
   const workspace = folder(t);
   writeFileSync(join(workspace, "runs"), "a file where the folder should be");
   const subject = await lab(t, workspace);

@@ -102,9 +102,9 @@ test("after kill -9 runs go on: the turn under way is lost, what waited is taken
   await third.harness.stop();
 });
 
-test("killed at any moment, what was told is there", async (t) => {
+test("a kill at any moment loses no reported event", async (t) => {
   const workspace = folder(t);
-  let told = [];
+  let reported = [];
   let runId;
   for (let round = 0; round < 4; round++) {
     const { subject, kill } = await process(workspace);
@@ -117,15 +117,15 @@ test("killed at any moment, what was told is there", async (t) => {
       }),
     );
     const seen = [];
-    while (seen.length < told.length + 40 * (round + 1)) seen.push((await stream.message()).id);
-    assert.deepEqual(seen.slice(0, told.length), told);
+    while (seen.length < reported.length + 40 * (round + 1)) seen.push((await stream.message()).id);
+    assert.deepEqual(seen.slice(0, reported.length), reported);
     await kill();
     for (const { reason } of await busy) assert.ok(["ECONNRESET", "ECONNREFUSED"].includes(reason.code), reason);
-    told = seen;
+    reported = seen;
   }
   const { subject, harness } = await process(workspace);
   const events = await subject.events(runId);
-  assert.deepEqual(events.slice(0, told.length).map(({ id }) => id), told);
+  assert.deepEqual(events.slice(0, reported.length).map(({ id }) => id), reported);
   await harness.stop();
 });
 
@@ -175,7 +175,7 @@ test("a turn that its provider never took leaves the session as new as it was", 
   assert.deepEqual(second.provider.asks("stop"), []);
 });
 
-test("a log that cannot be read is told, and the other runs are served", async (t) => {
+test("a damaged log is reported, and the other runs are served", async (t) => {
   const workspace = folder(t);
   const first = await lab(t, workspace);
   const [whole, damaged] = [await first.run(), await first.run()];

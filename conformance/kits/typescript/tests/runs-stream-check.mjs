@@ -26,11 +26,11 @@ test("history comes first and then what is new, each event once, as the log has 
   const early = await Promise.all((await Promise.all(streams)).map((stream) => stream.until({ patch: { status: "paused" } })));
   const late = await (await subject.stream(t, run.id)).until({ patch: { status: "paused" } });
   assert.equal(new Set(late.map(({ id }) => id)).size, late.length);
-  for (const told of early) assert.deepEqual(told, late);
+  for (const events of early) assert.deepEqual(events, late);
   assert.deepEqual(logOf(subject, run.id).slice(0, late.length), late);
 });
 
-test("an event that is told is in the log already", async (t) => {
+test("a reported event is already in the log", async (t) => {
   const subject = await lab(t);
   const run = await subject.run();
   const stream = await subject.stream(t, run.id);
@@ -43,7 +43,7 @@ test("an event that is told is in the log already", async (t) => {
   }
 });
 
-test("nobody is told of an event before the disk has it", async (t) => {
+test("no event is reported before it is on the disk", async (t) => {
   const subject = await lab(t);
   const run = await subject.run();
   const stream = await subject.stream(t, run.id);

@@ -10,7 +10,7 @@ import { adapter } from "./harness.mjs";
 const ECHO = `{ echo: ({ value }) => value, size: ({ value }) => value.length }`;
 const LIMIT = 16 * 1024 * 1024;
 
-test("what is no message gets an error without an id, and the adapter goes on", async () => {
+test("an invalid message gets an error without an id, and the adapter continues", async () => {
   const subject = adapter(ECHO);
   const lines = [
     ["{", -32700],
@@ -191,7 +191,7 @@ test("on a pipe, not even what is printed behind Node's back does", async () => 
   assert.deepEqual(subject.stderr.trim().split("\n").sort(), ["child", "console", "descriptor", "stream", "while loading"]);
 });
 
-test("an implementation that cannot be loaded is told at hello", async () => {
+test("an implementation that cannot be loaded is reported at hello", async () => {
   const subject = adapter(`() => import("./is-not-there.mjs")`);
   assert.equal((await subject.request("hello", { protocol: 1 })).error.code, -32000);
   await subject.stop();
@@ -215,10 +215,10 @@ test("all answers are written before the adapter ends, however slowly they are r
 
 test("shutdown and the end of stdin do not wait for a call that never ends", async () => {
   const never = `{ never: () => new Promise(() => setInterval(() => {}, 1000)) }`;
-  const told = adapter(never);
-  await told.open();
-  void told.call("never").catch(() => {});
-  await told.stop();
+  const stopped = adapter(never);
+  await stopped.open();
+  void stopped.call("never").catch(() => {});
+  await stopped.stop();
   const left = adapter(never);
   await left.open();
   void left.call("never").catch(() => {});

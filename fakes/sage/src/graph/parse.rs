@@ -1,4 +1,4 @@
-//! From tokens to a query, with the values of its parameters in their places.
+//! Parses tokens to a query, with the values of its parameters filled in.
 
 use std::vec::IntoIter;
 
@@ -11,7 +11,7 @@ use super::token::{Token, tokens};
 #[derive(Debug, PartialEq)]
 pub(super) struct Query {
     pub(super) commit: Option<String>,
-    /// One, or the two ends of an edge.
+    /// One node, or the two ends of an edge.
     pub(super) nodes: Vec<NodePattern>,
     pub(super) edge: Option<EdgePattern>,
     pub(super) conditions: Vec<Condition>,
@@ -41,7 +41,7 @@ pub(super) struct Condition {
     pub(super) value: Value,
 }
 
-/// A key of the node at this place of the pattern.
+/// A key of the node at this position of the pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Property {
     pub(super) node: usize,
@@ -51,7 +51,7 @@ pub(super) struct Property {
 #[derive(Debug, PartialEq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// Without one it counts.
+    /// A column without a property counts.
     pub(super) property: Option<Property>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn query(text: &str, params: &Map<String, Value>) -> Result<Query, Sa
     let order = parser.order(&nodes, &columns)?;
     let limit = if parser.takes_word("LIMIT") { Some(parser.limit()?) } else { None };
     match parser.tokens.next() {
-        Some(token) => Err(refused(format!("{token} is not understood at the end"))),
+        Some(token) => Err(refused(format!("{token} is not supported at the end"))),
         None => Ok(Query { commit, nodes, edge, conditions, columns, order, limit }),
     }
 }
@@ -187,7 +187,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A column by its name or by what is in it; what is no column can order only single rows.
+    /// A column, by its name or its expression. Anything else can only order rows that are not grouped.
     fn by(&mut self, nodes: &[NodePattern], columns: &[Column]) -> Result<By, SageError> {
         let mut ahead = self.tokens.clone();
         if let (Some(Token::Word(name)), after) = (ahead.next(), ahead.next())
@@ -195,7 +195,7 @@ impl Parser<'_> {
         {
             self.tokens.next();
             let at = columns.iter().position(|column| column.name == name);
-            return at.map(By::Column).ok_or_else(|| refused(format!("no column is `{name}`")));
+            return at.map(By::Column).ok_or_else(|| refused(format!("there is no column `{name}`")));
         }
         let property = if self.takes_count()? { None } else { Some(self.property(nodes)?) };
         match (columns.iter().position(|column| column.property == property), property) {
@@ -205,7 +205,7 @@ impl Parser<'_> {
             }
             (None, property) => {
                 let property = written(property.as_ref(), nodes);
-                Err(refused(format!("ORDER BY `{property}` needs it among what is returned")))
+                Err(refused(format!("ORDER BY `{property}` needs it in RETURN")))
             }
         }
     }
@@ -213,7 +213,7 @@ impl Parser<'_> {
     fn limit(&mut self) -> Result<usize, SageError> {
         let value = self.value()?;
         let limit = value.as_u64().and_then(|limit| usize::try_from(limit).ok());
-        limit.ok_or_else(|| refused(format!("LIMIT takes a whole number from 0 on, not {value}")))
+        limit.ok_or_else(|| refused(format!("LIMIT takes a whole number of at least 0, not {value}")))
     }
 
     fn property(&mut self, nodes: &[NodePattern]) -> Result<Property, SageError> {
@@ -222,11 +222,11 @@ impl Parser<'_> {
         let Some(node) = nodes.iter().position(|node| node.variable.as_ref() == Some(&variable))
         else {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(refused(format!("`{variable}` is no variable of MATCH; it has {known}")));
+            return Err(refused(format!("`{variable}` is not a variable of MATCH; it has {known}")));
         };
         if !self.takes_sign(".") {
             return Err(refused(format!(
-                "`{variable}` alone is not understood; name a key, as in `{variable}.name`"
+                "`{variable}` alone is not supported; name a key, as in `{variable}.name`"
             )));
         }
         Ok(Property { node, key: self.name("a key")? })
@@ -236,7 +236,7 @@ impl Parser<'_> {
         match self.tokens.next() {
             Some(Token::Literal(value)) => Ok(value),
             Some(Token::Param(name)) => self.params.get(&name).cloned().ok_or_else(|| {
-                let reason = format!("the query uses `${name}`, which is not given");
+                let reason = format!("the query uses `${name}`, which is missing");
                 SageError::validation(Detail::new("params", reason))
             }),
             Some(Token::Word(word)) => match word.to_ascii_lowercase().as_str() {
@@ -305,7 +305,7 @@ impl Parser<'_> {
     }
 }
 
-/// The name of a column that has no other.
+/// The default name of a column.
 fn written(property: Option<&Property>, nodes: &[NodePattern]) -> String {
     match property {
         None => "count(*)".to_owned(),

@@ -1,4 +1,4 @@
-//! A query, played: the rows that it finds at one commit.
+//! Runs a query: the rows that it finds at one commit.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use super::{Facts, Node};
 /// The nodes of one match, in the order of the pattern.
 type Match<'a> = Vec<&'a Node>;
 
-/// Its cells, and the match behind them unless it stands for many.
+/// Its cells, and its match unless it is a group.
 type Row<'a> = (Vec<Value>, Option<Match<'a>>);
 
 /// The rows at this commit, counted from 1.
@@ -44,7 +44,7 @@ fn matches<'a>(facts: &'a Facts, query: &Query, commit: usize) -> Vec<Match<'a>>
                 .filter(|edge| edge.kind == *kind && edge.seen.at(commit))
                 .map(|edge| if *is_forward { (edge.from, edge.to) } else { (edge.to, edge.from) })
                 .collect();
-            ends.sort_unstable(); // By the first node, then by the second, as they were given.
+            ends.sort_unstable(); // By the first node, then by the second, in script order.
             ends.into_iter()
                 .map(|(first, second)| vec![&facts.nodes[first], &facts.nodes[second]])
                 .filter(|nodes| nodes.iter().all(|node| there(node)))
@@ -62,7 +62,7 @@ fn holds(query: &Query, nodes: &[&Node]) -> bool {
                 .iter()
                 .all(|(key, value)| is_same(&read(node, key), value) == Some(true))
     };
-    // A variable that stands twice means one node.
+    // A variable that occurs twice means the same node.
     let loops = |nodes: &[&Node]| match &query.nodes[..] {
         [one, other] if one.variable.is_some() && one.variable == other.variable => {
             nodes[0].id == nodes[1].id
@@ -77,8 +77,8 @@ fn holds(query: &Query, nodes: &[&Node]) -> bool {
         })
 }
 
-/// One row for each different set of the other columns, in the order in which they are found.
-/// Counting alone has a row even when there is nothing to count.
+/// One row for each distinct combination of the other columns, in order of first occurrence. A query that only counts
+/// has a row even for no match.
 fn counted(query: &Query, found: &[Match<'_>]) -> Vec<Vec<Value>> {
     let mut groups: Vec<(Vec<Value>, u64)> = Vec::new();
     for nodes in found {
@@ -102,7 +102,7 @@ fn counted(query: &Query, found: &[Match<'_>]) -> Vec<Vec<Value>> {
     groups.into_iter().map(filled).collect()
 }
 
-/// The cells of one match, with `count` where a column counts.
+/// The cells of one match, with `count` in the counting columns.
 fn cells(query: &Query, nodes: &[&Node], count: u64) -> Vec<Value> {
     let cell = |wanted: &Option<Property>| match wanted {
         Some(wanted) => property(nodes, wanted),
@@ -115,7 +115,7 @@ fn property(nodes: &[&Node], wanted: &Property) -> Value {
     read(nodes[wanted.node], &wanted.key)
 }
 
-/// What a node has under a key: its properties, and beside them what every node has.
+/// The value of a key: a property of the node, or a member that every node has.
 fn read(node: &Node, key: &str) -> Value {
     match (node.properties.get(key), key) {
         (Some(value), _) => value.clone(),
@@ -126,7 +126,7 @@ fn read(node: &Node, key: &str) -> Value {
     }
 }
 
-/// Whether two values are equal; `None` when one of them is not there, as in Cypher.
+/// Whether two values are equal; `None` if one of them is null, as in Cypher.
 fn is_same(one: &Value, other: &Value) -> Option<bool> {
     match (one, other) {
         (Value::Null, _) | (_, Value::Null) => None,
@@ -153,7 +153,7 @@ fn compare(query: &Query, one: &Row<'_>, other: &Row<'_>) -> Ordering {
     Ordering::Equal
 }
 
-/// Cypher's order: objects, lists, texts, truths, numbers, and at last what is not there.
+/// Cypher's order: objects, lists, strings, booleans, numbers, then null.
 fn sorted(one: &Value, other: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Object(_) => 0,

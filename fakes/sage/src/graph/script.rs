@@ -15,7 +15,7 @@ pub(super) fn read(script: &Value) -> Result<(Facts, Vec<TypedError>), String> {
     for (at, name) in array("commits", members.get("commits"))?.iter().enumerate() {
         let name = string(&format!("commits[{at}]"), Some(name))?;
         if facts.commits.iter().any(|known| known == name) {
-            return Err(format!("`commits[{at}]`: the commit `{name}` is there already"));
+            return Err(format!("`commits[{at}]`: the commit `{name}` occurs twice"));
         }
         facts.commits.push(name.to_owned());
     }
@@ -24,7 +24,7 @@ pub(super) fn read(script: &Value) -> Result<(Facts, Vec<TypedError>), String> {
         let place = format!("nodes[{at}]");
         let node = node(&place, value, &facts.commits)?;
         if places.insert(node.id.clone(), at).is_some() {
-            return Err(format!("`{place}.id`: the node `{}` is there already", node.id));
+            return Err(format!("`{place}.id`: the node `{}` occurs twice", node.id));
         }
         facts.nodes.push(node);
     }

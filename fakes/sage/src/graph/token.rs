@@ -1,4 +1,4 @@
-//! A query as a list of words and signs, and the commit that a comment names.
+//! Splits a query into tokens, and finds the commit that a comment names.
 
 use sage_errors::SageError;
 use serde_json::{Number, Value};
@@ -7,7 +7,7 @@ use super::refused;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    /// A keyword or a name; which one is up to where it stands.
+    /// A keyword or a name, depending on its position.
     Word(String),
     /// `$name`.
     Param(String),
@@ -17,7 +17,7 @@ pub(super) enum Token {
     Sign(&'static str),
 }
 
-/// For messages: as it would stand in a query.
+/// For messages: as in a query.
 impl std::fmt::Display for Token {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -29,7 +29,7 @@ impl std::fmt::Display for Token {
     }
 }
 
-/// Longer ones first, so that `<>` is not read as `<`.
+/// Longer signs first, so that `<>` is not read as `<`.
 const SIGNS: [&str; 15] =
     ["<>", "<-", "->", "(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "*", "-"];
 
@@ -48,7 +48,7 @@ pub(super) fn tokens(query: &str) -> Result<(Vec<Token>, Option<String>), SageEr
             if let Some(named) = inside.trim().strip_prefix("@commit:").map(str::trim) {
                 if commit.as_deref().is_some_and(|other| other != named) {
                     return Err(refused(
-                        "it names two commits; one `/* @commit: HASH */` is right",
+                        "it names two commits; use only one `/* @commit: HASH */`",
                     ));
                 }
                 commit = Some(named.to_owned());
@@ -86,7 +86,7 @@ pub(super) fn tokens(query: &str) -> Result<(Vec<Token>, Option<String>), SageEr
     }
 }
 
-/// A minus belongs to a number only where a value can stand: in `)-[` and `]-(` it is a line.
+/// A minus belongs to a number only where a value may stand; in `)-[` and `]-(` it is part of an edge.
 fn is_negative(rest: &str, before: Option<&Token>) -> bool {
     let after = rest.strip_prefix('-');
     let digit = after.is_some_and(|after| after.starts_with(|next: char| next.is_ascii_digit()));
@@ -112,7 +112,7 @@ fn number(rest: &str) -> Result<(Value, &str), SageError> {
     let parsed: Result<Number, _> = serde_json::from_str(number);
     match parsed {
         Ok(parsed) => Ok((Value::Number(parsed), after)),
-        Err(_) => Err(refused(format!("`{number}` is no number; write 12, -3 or 1.5"))),
+        Err(_) => Err(refused(format!("`{number}` is not a number; write 12, -3 or 1.5"))),
     }
 }
 

@@ -49,7 +49,7 @@ fn item(place: &str, value: &Value) -> Result<Item, String> {
         _ => match StreamEvent::try_from(value.clone()) {
             Ok(_) => Ok(Item::Event(value.clone())),
             Err(reason) => Err(format!(
-                "`{place}` is no StreamEvent: {reason}; an item is a StreamEvent, {{\"error\": …}}, \
+                "`{place}` is not a StreamEvent: {reason}; an item is a StreamEvent, {{\"error\": …}}, \
                  {{\"stall\": true}}, or {{\"event\": …}}, which sends anything"
             )),
         },

@@ -128,7 +128,7 @@ impl WireLlm {
         let id = argument(call, args, "stream")?;
         match self.streams.get_mut(id) {
             Some(stream) => Ok((id.to_owned(), stream)),
-            None => Err(format!("there is no stream `{id}`; `chat` tells the id of each")),
+            None => Err(format!("there is no stream `{id}`; `chat` returns the id of each")),
         }
     }
 }
@@ -171,7 +171,7 @@ fn provider(place: &str, script: &Value) -> Result<Provider, String> {
             Voice::Scripted(ScriptedLlm::read(&format!("{place}.turns"), turns)?)
         }
         (None, Some(seed)) => Voice::Seeded(SeededLlm::new(seed.as_u64().ok_or_else(|| {
-            format!("`{place}.seed` must be a whole number from 0 on, not {seed}")
+            format!("`{place}.seed` must be a whole number of at least 0, not {seed}")
         })?)),
         (None, None) => Voice::Scripted(ScriptedLlm::default()),
     };

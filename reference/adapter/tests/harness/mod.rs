@@ -14,7 +14,7 @@ pub(crate) struct Harness {
     workspace: tempfile::TempDir,
 }
 
-/// What a call came to: its answer, what it asked, and the items that it sent.
+/// The result of a call: its answer, its questions to fakes, and its items.
 pub(crate) struct Heard {
     pub(crate) answer: Value,
     pub(crate) asks: Vec<Value>,

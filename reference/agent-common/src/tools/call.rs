@@ -1,4 +1,4 @@
-//! What the tools have in common: how a call names things, and how it is refused.
+//! Shared by the tools: how a call names things, and how it is refused.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ use crate::records::Workspace;
 use crate::refusal::{Code, Priority, Proposal, Refusal};
 use crate::tables::Draft;
 
-/// What a tool gives: its result, or why it refuses.
+/// A tool's result, or its refusal.
 pub(crate) type Outcome = Result<Map<String, Value>, Refusal>;
 
-/// A call of a tool, its arguments checked.
+/// A call of a tool with checked arguments.
 pub(super) struct Call<'a> {
     pub(super) tool: &'static str,
     pub(super) args: Args<'a>,
@@ -23,7 +23,7 @@ pub(super) fn one(name: &str, value: Value) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), value)])
 }
 
-/// Why `id` names nothing, and the list of what there is.
+/// A refusal for an unknown `id`, with a call that lists the known ones.
 pub(super) fn unknown(what: &str, id: &str, list: &'static str, params: Value) -> Refusal {
     let message = format!("there is no {what} `{}`", quoted(id));
     Refusal::new(Code::UnknownId, message, "use an id that the list shows").with(Proposal::new(
@@ -35,7 +35,7 @@ pub(super) fn unknown(what: &str, id: &str, list: &'static str, params: Value) -
 }
 
 impl Call<'_> {
-    /// The workspace that the call names, if it is there.
+    /// The workspace that the call names, if it exists.
     pub(super) fn workspace(&self, draft: &Draft) -> Result<WorkspaceId, Refusal> {
         let id: WorkspaceId = self.args.required("workspace")?;
         if draft.get::<Workspace>(&(), &id).is_some() {
@@ -77,7 +77,7 @@ impl Call<'_> {
         Ok(Page { limit, offset, max_chars }.of(rows, view))
     }
 
-    /// The revision that the caller expects, by either of its names.
+    /// The revision that the caller expects, by either name.
     pub(super) fn expected(&self) -> Result<Option<u64>, Refusal> {
         let revision = self.args.optional::<u64>("expected_revision")?;
         let version = self.args.optional::<u64>("expected_version")?;
@@ -91,7 +91,7 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses a write to something that is at `current`, where another revision is expected.
+    /// Refuses a write if the expected revision differs from `current`.
     pub(super) fn check_revision(
         &self,
         expected: Option<u64>,
@@ -129,7 +129,7 @@ impl Call<'_> {
         Err(Refusal::invalid_input(format!("nothing is to be changed; name one of `{members}`")))
     }
 
-    /// The same call with some members set anew.
+    /// The same call with some members replaced.
     pub(super) fn again(
         &self,
         priority: Priority,

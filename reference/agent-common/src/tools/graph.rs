@@ -21,12 +21,12 @@ pub(super) fn known(
     if draft.get::<Branch>(workspace, &branch).is_some() {
         return Ok((workspace.clone(), branch));
     }
-    // There is no list of branches; `main` is always there.
+    // There is no list of branches; `main` always exists.
     let params = json!({ "workspace": workspace });
     Err(unknown("branch", branch.as_str(), "graph_node_list", params))
 }
 
-/// The branch that `call` is about: the one that it names, or `main`.
+/// The branch of `call`: the one that it names, or `main`.
 fn scope(draft: &Draft, call: &Call) -> Result<Scope, Refusal> {
     let branch = call.args.optional("branch")?.unwrap_or_else(BranchName::main);
     known(draft, &call.workspace(draft)?, branch)
@@ -73,7 +73,7 @@ pub(super) fn create_branch(draft: &mut Draft, call: &Call) -> Outcome {
     Ok(one("branch", view))
 }
 
-/// Records to work through while the draft changes.
+/// A copy of the records, because the draft changes during the loop.
 pub(super) fn copied<'d, N: Clone + 'd, R: Clone + 'd>(
     rows: impl Iterator<Item = (&'d N, &'d R)>,
 ) -> Vec<(N, R)> {

@@ -1,9 +1,9 @@
-//! Merging: what two branches were when they parted, and what became of it since.
+//! Merging: the state of two branches when they parted, and their changes since.
 //!
-//! For each two branches the bases are kept of those nodes that one of them wrote since they parted,
-//! or were last merged. A node without a base says the same in both. So a base is noted at the first
-//! write of a node, and a merge looks at no other nodes than those. Edges are only ever made, never
-//! changed, so they need no base: what `from` has and `into` has not was made in `from`.
+//! For each two branches, the server keeps a base for every node that one of them wrote since they parted or were
+//! last merged. A node without a base is the same in both. So a node's base is recorded at its first write, and a
+//! merge looks only at nodes with a base. Edges are only created, never changed, so they need no base: an edge that
+//! only `from` has was created in `from`.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn others(draft: &Draft, (workspace, branch): &Scope) -> Vec<BranchName> {
     names.filter(|name| *name != branch).cloned().collect()
 }
 
-/// Writes a node, new or not, after its base was noted towards every other branch.
+/// Writes a node, after recording its base towards every other branch.
 pub(super) fn write(draft: &mut Draft, scope: &Scope, id: &GraphNodeId, content: Content) -> Node {
     let before = draft.get::<Node>(scope, id).cloned();
     let revision = before.as_ref().map_or(0, |node| node.revision);
@@ -53,7 +53,7 @@ pub(super) fn write(draft: &mut Draft, scope: &Scope, id: &GraphNodeId, content:
     node
 }
 
-/// `name` parts from `from`. What `from` and a third branch parted from, `name` did as well.
+/// `name` parts from `from`. It inherits the bases of `from` towards all third branches.
 pub(super) fn part(draft: &mut Draft, from: &Scope, name: &BranchName) {
     let (workspace, parent) = from;
     for other in others(draft, from) {
@@ -113,7 +113,7 @@ fn content(node: &Option<Node>) -> Option<Content> {
     node.as_ref().map(|node| node.content.clone())
 }
 
-/// The conflict of this node, which is made unless it is there.
+/// The conflict of this node; created unless it exists.
 fn conflict(
     draft: &mut Draft,
     from: &Scope,
@@ -201,7 +201,7 @@ pub(super) fn resolve(draft: &mut Draft, call: &Call) -> Outcome {
     Ok(one("conflict", view))
 }
 
-/// What `from` had at the merge is what both now start from, unless a later merge went further.
+/// The new base of both is what `from` had at the merge, unless a later merge went further.
 fn settle(draft: &mut Draft, workspace: &WorkspaceId, conflict: &Conflict) {
     let pair = pair(workspace, &conflict.from, &conflict.into);
     let Some(base) = draft.get::<Base>(&pair, &conflict.key) else { return };
@@ -220,7 +220,7 @@ fn settle(draft: &mut Draft, workspace: &WorkspaceId, conflict: &Conflict) {
 pub(super) fn list(draft: &mut Draft, call: &Call) -> Outcome {
     let workspace = call.workspace(draft)?;
     let mut rows: Vec<_> = draft.rows::<Conflict>(&workspace).collect();
-    // By what they are about: ids are digests, and their order means nothing.
+    // By content: ids are digests, and their order means nothing.
     rows.sort_by(|(id, one), (other_id, other)| {
         let about = |conflict: &Conflict| {
             (conflict.into.clone(), conflict.from.clone(), conflict.key.clone())

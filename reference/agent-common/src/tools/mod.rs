@@ -1,7 +1,7 @@
-//! The tools: what each takes and what it does to a draft.
+//! The tools: their arguments, and their effect on a draft.
 //!
-//! A tool first looks at its arguments, then for what they name, then at the expected revision, and
-//! then at the rules of what it changes. The first fault is the one that is told.
+//! A tool checks its arguments, then the things that they name, then the expected revision, then the rules of its
+//! change. It reports the first fault.
 
 mod call;
 mod graph;
@@ -35,7 +35,7 @@ impl Tool {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Does what the tool does, on a draft. After a refusal the draft is of no use.
+    /// Runs the tool on a draft. After a refusal, drop the draft.
     pub(crate) fn run(&self, draft: &mut Draft, arguments: &Value) -> Outcome {
         let args = Args::check(self.members, arguments)?;
         (self.act)(draft, &Call { tool: self.name, args })
@@ -56,7 +56,7 @@ macro_rules! tool {
     };
 }
 
-/// Every tool, in the order in which they are listed.
+/// Every tool, in listing order.
 pub(crate) static TOOLS: &[Tool] = &[
     tool!("workspaces_create", workspaces::create, [WORKSPACE], "Make a workspace."),
     tool!("workspaces_list", workspaces::list, [LIMIT, OFFSET, MAX_CHARS], "List the workspaces."),

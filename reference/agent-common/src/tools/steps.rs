@@ -77,7 +77,7 @@ pub(super) fn create(draft: &mut Draft, call: &Call) -> Outcome {
     let id: TaskId = call.args.required("task")?;
     let (task, record) = tasks::find(draft, &workspace, &id)?;
     let scope = (workspace.clone(), task);
-    // The one above counts what is below it; that is no write to it.
+    // The parent counts its children; that is not a write to it.
     let path = match parent {
         None => {
             let mut record = record.clone();

@@ -44,7 +44,7 @@ pub(super) fn get(draft: &mut Draft, call: &Call) -> Outcome {
     Ok(one("task", task.view(number)))
 }
 
-/// The focus is the workspace's; the task is not written.
+/// The focus belongs to the workspace; the task is not written.
 pub(super) fn focus(draft: &mut Draft, call: &Call) -> Outcome {
     let workspace = call.workspace(draft)?;
     let (number, task) = find(draft, &workspace, &call.args.required("task")?)?;
@@ -82,7 +82,7 @@ pub(super) fn patch(draft: &mut Draft, call: &Call) -> Outcome {
     Ok(one("task", view))
 }
 
-/// The task that a patch means.
+/// The target task of a patch.
 fn target(draft: &Draft, call: &Call, workspace: &WorkspaceId) -> Result<TaskId, Refusal> {
     let named: Option<TaskId> = call.args.optional("task")?;
     let expected: Option<TaskId> = call.args.optional("expected_target_id")?;

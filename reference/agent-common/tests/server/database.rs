@@ -73,7 +73,7 @@ fn a_file_that_is_open_cannot_be_opened_again() {
 }
 
 #[test]
-fn what_is_no_database_of_ours_is_refused_and_left_alone() {
+fn foreign_files_are_refused_and_left_unchanged() {
     let folder = TempDir::new().unwrap();
     let text = folder.path().join("text");
     fs::write(&text, "this is no database").unwrap();
@@ -93,7 +93,7 @@ fn what_is_no_database_of_ours_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_record_that_cannot_be_read_is_told() {
+fn a_damaged_record_is_reported() {
     for (table, key, value) in [
         ("plans", r#"["w",1]"#, r#"{"title": 1}"#),
         ("plans", r#"["not a name",1]"#, r#"{"title": "t", "revision": 0}"#),

@@ -63,7 +63,7 @@ fn what_each_looks_like() {
 }
 
 #[test]
-fn what_is_there_already_is_a_conflict() {
+fn existing_names_are_conflicts() {
     let lab = Lab::new();
     play(&lab, "main:x=T main:x>x +a");
     let again = [
@@ -146,7 +146,7 @@ fn a_merge(#[case] script: &str, #[case] merged: u64, #[case] after: &str) {
 }
 
 #[test]
-fn a_conflict_is_told_whole_and_the_same_each_time() {
+fn a_conflict_is_reported_completely_and_identically() {
     let lab = Lab::new();
     let merges = play(&lab, "main:x=T +a a:x=U a:y=T main:x=V a->main a->main");
     // The first 32 digits of the SHA-256 of ["w","a","main","graph","node","x",1,2,2], by another program.
@@ -195,7 +195,7 @@ fn resolved(#[case] take: &str, #[case] after: &str, #[case] after_another_merge
         (&now["conflict"]["status"], &now["conflict"]["revision"]),
         (&json!("resolved"), &json!(1))
     );
-    assert_eq!(now["conflict"]["ours"]["type"], "V", "what was, stays told");
+    assert_eq!(now["conflict"]["ours"]["type"], "V", "the conflict keeps the old state");
     assert_eq!(nodes(&lab, "main"), after);
     let again = play(&lab, "a->main");
     assert_eq!(again[0], json!({"merged": 0, "conflicts": []}));
@@ -210,7 +210,7 @@ fn resolved(#[case] take: &str, #[case] after: &str, #[case] after_another_merge
 }
 
 #[test]
-fn theirs_is_what_from_had_at_the_merge() {
+fn theirs_is_the_state_of_from_at_the_merge() {
     let lab = Lab::new();
     let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main a:x=W");
     let id = &merges[0]["conflicts"][0]["id"];
@@ -220,14 +220,14 @@ fn theirs_is_what_from_had_at_the_merge() {
     assert_eq!(nodes(&lab, "main"), "x=W@4");
 }
 
-/// Resolves the conflict that the last merge told.
+/// Resolves the conflict that the last merge reported.
 fn resolve(lab: &Lab, merges: &[Value], take: &str) {
     let id = &merges.last().unwrap()["conflicts"][0]["id"];
     lab.w("graph_conflict_resolve", json!({"conflict": id, "take": take}));
 }
 
 #[test]
-fn an_old_conflict_does_not_undo_what_a_later_merge_settled() {
+fn an_old_conflict_does_not_undo_a_later_merge() {
     let lab = Lab::new();
     let old = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
     let new = play(&lab, "a:x=W a->main");
@@ -256,7 +256,7 @@ fn a_branch_of_a_branch_parted_from_main_where_its_parent_did() {
 }
 
 #[test]
-fn what_was_resolved_is_merged_back() {
+fn resolved_nodes_are_merged_back() {
     let lab = Lab::new();
     let merges = play(&lab, "main:x=T +a a:x=U main:x=V a->main");
     resolve(&lab, &merges, "ours");

@@ -1,4 +1,4 @@
-//! What every tool refuses, and what its schema says of that.
+//! Input that every tool refuses, and the schemas that describe it.
 
 use agent_common::{Code, Server};
 use rstest::rstest;
@@ -36,7 +36,7 @@ fn right(member: &str) -> Value {
 }
 
 #[test]
-fn there_are_these_tools() {
+fn the_list_of_tools_is_complete() {
     let tools = Server::tools();
     assert_eq!(tools.len(), 27);
     let lab = Lab::new();
@@ -129,7 +129,7 @@ fn ill_formed_ids_and_names(#[case] member: &str, #[case] text: &str, #[case] co
 }
 
 #[test]
-fn a_long_text_is_not_told_again_in_full() {
+fn long_texts_are_shortened_in_messages() {
     let lab = Lab::new();
     let long = "x".repeat(100_000);
     lab.no("INVALID_INPUT", "plans_create", json!({"title": "t", &*long: 1}));
@@ -154,7 +154,7 @@ fn every_code_has_its_own_name() {
 }
 
 #[test]
-fn a_wrapped_server_says_what_its_wrapper_says() {
+fn a_wrapper_decides_the_answer() {
     let server = Server::in_memory(crate::lab::clock()).around(|tool, arguments, real| {
         let mut arguments = arguments.clone();
         if tool == "plans_create" {

@@ -14,7 +14,7 @@ use crate::lab::{check_envelope, clock};
 /// A call; a number in the place of a conflict's id means the one at that place of the list.
 pub(crate) type Call = (String, Value);
 
-/// What may stand in a member: mostly what makes sense, now and then what does not.
+/// Values for a member: mostly valid, sometimes not.
 fn pool(tool: &str, member: &str) -> Vec<Value> {
     let branch = [json!("main"), json!("a"), json!("a"), json!("b"), json!("nope")];
     let node = [json!("x"), json!("y"), json!(" x "), json!("z"), json!("a|b")];

@@ -1,4 +1,4 @@
-//! Plans, tasks and steps: what is told of them, revisions, targets, checkpoints.
+//! Plans, tasks and steps: their JSON forms, revisions, targets, checkpoints.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn after_999_comes_1000() {
 #[case("steps_get", json!({"task": "TASK-002", "path": "s:0"}))]
 #[case("steps_get", json!({"task": "TASK-001", "path": "s:0.s:1"}))]
 #[case("steps_get", json!({"task": "TASK-001", "path": "s:99999999999999999999999"}))]
-fn what_is_well_formed_and_names_nothing(#[case] tool: &str, #[case] arguments: Value) {
+fn unknown_ids_are_refused(#[case] tool: &str, #[case] arguments: Value) {
     let lab = started();
     let refused = lab.no("UNKNOWN_ID", tool, arguments);
     assert!(!refused["suggestions"].as_array().unwrap().is_empty());
@@ -294,7 +294,7 @@ fn titles_are_counted_in_characters() {
 }
 
 #[test]
-fn workspaces_that_are_not_there_or_are_there_already() {
+fn missing_and_duplicate_workspaces_are_refused() {
     let lab = Lab::new();
     let refused = lab.call("plans_create", &json!({"workspace": "new", "title": "P"}));
     assert_eq!(refused["error"]["code"], "UNKNOWN_WORKSPACE");

@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::lab::{check_envelope, clock};
 
-/// What the server answers to these bytes, until it ends.
+/// The server's answers to these bytes, until it ends.
 async fn answers(input: &[u8]) -> Vec<Value> {
     let mut output = Vec::new();
     Server::in_memory(clock()).serve(input, &mut output).await.unwrap();
@@ -151,7 +151,7 @@ async fn bad_requests_are_answered_with_their_id(#[case] message: Value, #[case]
 }
 
 #[tokio::test]
-async fn before_initialize_there_is_ping_and_no_tool() {
+async fn before_initialize_only_ping_works() {
     let answers = answers(&lines(&[
         request(1, "server/discover", json!({})),
         request(2, "ping", json!({})),
@@ -169,7 +169,7 @@ async fn before_initialize_there_is_ping_and_no_tool() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_is_not_answered() {
+async fn notifications_and_answers_get_no_answer() {
     let create = json!({"name": "workspaces_create", "arguments": {"workspace": "w"}});
     let answers = after_handshake(&[
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),

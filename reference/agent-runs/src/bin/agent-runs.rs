@@ -1,6 +1,6 @@
-//! `agent-runs --data DIR --port N`: serves the runs of a folder on loopback, with a provider that says what it was
-//! told. It shows the contract at work without any model: for user interfaces under construction, and for tests that
-//! need a process to kill.
+//! `agent-runs --data DIR --port N`: serves the runs of a folder on loopback, with a provider that echoes its prompt.
+//! It shows the contract at work without a model: for user interfaces in development, and for tests that kill a
+//! process.
 
 use std::collections::{HashMap, VecDeque};
 use std::error::Error;
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn asked_to_end() {
-    // Without signals there is no polite end, and the server goes on until it is killed.
+    // Without signal handlers there is no clean shutdown, and the server runs until it is killed.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -12,7 +12,7 @@ struct Scene {
     consumer: Consumer,
 }
 
-/// A node that proposes one tool, and what was told of it until then.
+/// A node that proposes one tool, and its events until then.
 async fn propose(node: Value, tool: &Value, rest: Value) -> Scene {
     let lab = Lab::start().await;
     let run = lab.run().await;
@@ -186,7 +186,7 @@ async fn a_spawn_can_be_modified_but_not_into_nonsense() {
 }
 
 #[tokio::test]
-async fn an_interrupt_takes_back_what_waits() {
+async fn an_interrupt_withdraws_pending_approvals() {
     let gated = json!({ "permissions": { "cliPermissionsMode": "gated" } });
     let mut scene = propose(gated, &command(), completed()).await;
     let asked = scene.consumer.until(json!({ "type": "approval.requested" })).await;

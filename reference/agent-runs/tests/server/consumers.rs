@@ -47,7 +47,7 @@ async fn twenty_consumers_that_join_at_random_see_the_same_sequence() {
 }
 
 #[tokio::test]
-async fn one_who_does_not_read_holds_nobody_up_and_misses_nothing() {
+async fn a_slow_consumer_blocks_nobody_and_misses_nothing() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let mut slow = lab.consumer(&run).await;
@@ -62,7 +62,7 @@ async fn one_who_does_not_read_holds_nobody_up_and_misses_nothing() {
 }
 
 #[tokio::test]
-async fn one_who_comes_back_gets_what_it_has_not_seen() {
+async fn a_returning_consumer_gets_the_missed_events() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     say(&lab, &run, 10).await;
@@ -104,7 +104,7 @@ async fn a_stream_of_nothing_is_refused_at_the_upgrade(#[case] query: &str, #[ca
 }
 
 #[tokio::test]
-async fn what_a_consumer_sends_is_ignored_and_pings_are_answered() {
+async fn messages_are_ignored_and_pings_are_answered() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let mut consumer = lab.consumer(&run).await;
@@ -120,7 +120,7 @@ async fn what_a_consumer_sends_is_ignored_and_pings_are_answered() {
 }
 
 #[tokio::test]
-async fn one_who_sends_too_much_is_left() {
+async fn a_consumer_that_sends_too_much_is_disconnected() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let mut greedy = lab.consumer(&run).await;
@@ -153,7 +153,7 @@ async fn the_end_of_the_server_ends_the_streams() {
 }
 
 #[tokio::test]
-async fn one_who_does_not_read_does_not_keep_the_server_from_ending() {
+async fn a_slow_consumer_does_not_delay_shutdown() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let slow = lab.consumer(&run).await;

@@ -1,4 +1,4 @@
-//! Kills: the process dies in the midst of its work, again and again, and nothing that anybody was told is lost.
+//! Kill tests: the process is killed during its work, again and again, and no reported event is lost.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// What is answered, or nothing when the server is gone.
+    /// The answer, or none if the server is gone.
     async fn ask(
         &self,
         client: &reqwest::Client,
@@ -60,7 +60,7 @@ impl Server {
 }
 
 #[tokio::test]
-async fn nothing_that_was_told_is_lost_by_a_kill() {
+async fn a_kill_loses_no_reported_event() {
     let kills = std::env::var("RUNS_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -86,7 +86,7 @@ async fn nothing_that_was_told_is_lost_by_a_kill() {
             .unwrap();
         assert!(
             events.as_array().unwrap().starts_with(&published),
-            "kill {kill}: what was told is served again"
+            "kill {kill}: reported events are served again"
         );
         let state =
             server.ask(&client, "GET", &format!("/api/runs/{run}"), Value::Null).await.unwrap();

@@ -110,7 +110,7 @@ impl Lab {
         body
     }
 
-    /// What is answered to a request that succeeds.
+    /// The answer to a successful request.
     pub(crate) async fn done(&self, method: &str, path: &str, body: Value) -> Value {
         let (status, answer) = self.ask(method, path, Some(body.to_string())).await;
         assert!((200..300).contains(&status), "{method} {path} {body}: {status} {answer}");

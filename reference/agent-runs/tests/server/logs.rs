@@ -36,7 +36,7 @@ async fn a_folder_that_is_opened_again_has_the_runs_it_had() {
 }
 
 #[tokio::test]
-async fn a_turn_that_was_under_way_is_lost_and_what_waited_in_the_inbox_is_not() {
+async fn a_restart_loses_the_current_turn_but_not_the_inbox() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let gated = json!({ "permissions": { "cliPermissionsMode": "gated" } });
@@ -86,7 +86,7 @@ async fn a_paused_run_stays_paused_and_a_blocked_node_blocked() {
     assert_eq!(lab.script.asked("turn").len(), 3);
 }
 
-/// What is at the end of a log that another process was writing.
+/// The end of a log that another process was writing.
 #[rstest]
 #[case::half_an_event(r#"{"id":"67e55044-10b1-426f"#)]
 #[case::a_whole_event_without_its_end(r#"{"id":"67e55044-10b1-426f-9247-bb680e5fe0c8"}"#)]
@@ -183,7 +183,7 @@ async fn a_log_of_another_version_is_refused() {
 
 /// A request makes several events; a loss of power may leave the first of them alone.
 #[tokio::test]
-async fn what_was_written_in_part_is_made_good() {
+async fn partial_writes_are_completed() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let node = lab.node(&run, "A", json!({})).await;
@@ -204,7 +204,7 @@ async fn what_was_written_in_part_is_made_good() {
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_was_told_of_is_none() {
+async fn a_run_that_was_never_reported_does_not_exist() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let (log, folder) = (lab.log(&run), Arc::clone(&lab.folder));

@@ -47,7 +47,7 @@ async fn runs_are_listed_oldest_first_also_after_a_restart_and_with_a_clock_that
 }
 
 #[tokio::test]
-async fn a_change_of_a_run_tells_what_changed() {
+async fn a_run_patch_reports_the_changed_members() {
     let lab = Lab::start().await;
     let run = lab.run().await;
     let path = format!("/api/runs/{run}");
@@ -245,7 +245,7 @@ async fn chat_without_a_node_is_for_the_first_orchestrator_or_only_recorded() {
 #[case("GET", "/api/nothing", "", 404)]
 #[case("GET", "/ws", "", 400)]
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing(
+async fn wrong_requests_are_refused_and_change_nothing(
     #[case] method: &str,
     #[case] path: &str,
     #[case] body: &str,

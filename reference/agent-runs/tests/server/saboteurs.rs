@@ -79,7 +79,7 @@ impl Policy for Forgetful {
 }
 
 #[tokio::test]
-async fn one_that_forgets_the_past_tells_it_to_nobody_who_comes_late() {
+async fn a_saboteur_can_hide_the_past_from_late_consumers() {
     let (lab, run, node) = with(Forgetful).await;
     lab.set_status(&run, "paused").await;
     lab.chat(&run, &node, "old").await;

@@ -1,4 +1,4 @@
-//! Who may ask: this machine, by a name that is its own.
+//! Access checks: only this machine, under its own names.
 
 use rstest::rstest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

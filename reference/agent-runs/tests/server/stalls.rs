@@ -22,7 +22,7 @@ impl Scene {
         Self { lab, run, node, consumer }
     }
 
-    /// A turn that ends so, and what is told from its final message on.
+    /// Plays a turn with this end, and returns the events from its final message on.
     async fn turn(&mut self, done: Value) -> Vec<Value> {
         self.lab.script.turn("A", [json!({ "done": done })]);
         self.lab.chat(&self.run, &self.node, "go").await;
@@ -94,7 +94,7 @@ async fn a_turn_without_a_diff_begins_the_count_of_diffs_anew() {
 }
 
 #[tokio::test]
-async fn a_stalled_run_goes_on_when_it_is_told_to_and_counts_anew() {
+async fn a_stalled_run_resumes_with_new_counts() {
     let mut scene = Scene::start().await;
     for _ in 0..3 {
         scene.turn(json!({ "message": "same" })).await;

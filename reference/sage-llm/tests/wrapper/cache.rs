@@ -54,7 +54,7 @@ fn changed(change: impl FnOnce(&mut Value)) -> Value {
 }))]
 #[case::spelling_of_a_number(changed(|options| options["temperature"] = json!(1.0)))]
 #[tokio::test]
-async fn what_is_the_same_question(#[case] second: Value) {
+async fn requests_with_the_same_cache_key(#[case] second: Value) {
     assert_eq!(asked(&question(), &second, cached()).await, 1);
     assert_eq!(asked(&question(), &second, Settings::default()).await, 2, "off unless asked for");
 }
@@ -73,7 +73,7 @@ async fn what_is_the_same_question(#[case] second: Value) {
 #[case::tools_empty(changed(|options| options["tools"] = json!([])))]
 #[case::description(changed(|options| options["tools"][0]["description"] = json!("")))]
 #[tokio::test]
-async fn what_is_another_question(#[case] second: Value) {
+async fn requests_with_another_cache_key(#[case] second: Value) {
     assert_eq!(asked(&question(), &second, cached()).await, 2);
 }
 
@@ -102,7 +102,7 @@ async fn a_hit_tells_the_same_items_and_runs_nothing() {
 }
 
 #[tokio::test]
-async fn what_nobody_ran_is_not_told_to_somebody_who_would() {
+async fn answers_without_a_runner_are_not_reused_with_one() {
     let made = || events(&[call("c1", "Echo", json!({ "a": "x" })), end()]);
     let provider = Scripted::new([made(), made(), events(&[end()])]);
     let llm = llm(&provider);
@@ -135,7 +135,7 @@ async fn another_provider_is_another_cache() {
 #[case::dropped(events(&[text("a"), text("b"), end()]), Some(2))]
 #[case::never_read(events(&[text("a"), end()]), Some(0))]
 #[tokio::test(start_paused = true)]
-async fn only_what_reached_its_end_is_kept(#[case] turn: Turn, #[case] take: Option<usize>) {
+async fn only_complete_streams_are_cached(#[case] turn: Turn, #[case] take: Option<usize>) {
     let whole = [text("whole"), end()];
     let provider = Scripted::new(match take {
         Some(0) => vec![events(&whole)],
@@ -225,7 +225,7 @@ async fn large_answers_make_room_for_each_other(#[case] question: usize, #[case]
 }
 
 #[tokio::test]
-async fn what_is_asked_twice_at_once_takes_its_room_once() {
+async fn concurrent_equal_requests_are_cached_once() {
     let turn = || events(&[text(&"x".repeat(3 << 20)), end()]);
     let provider = Scripted::new((0..11).map(|_| turn()));
     let llm = llm(&provider);

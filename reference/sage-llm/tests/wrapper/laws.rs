@@ -1,4 +1,4 @@
-//! What holds of any script, however wrong.
+//! Laws for any script, however wrong.
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn calls_are_paired_and_there_is_one_ending(turns in turns(), runner: bool, most in 1..5_u32) {
+    fn calls_are_paired_and_a_stream_ends_once(turns in turns(), runner: bool, most in 1..5_u32) {
         let provider = Scripted::new(turns);
         let settings = if runner { with_tools(&provider) } else { Settings::default() };
         let settings = Settings { max_rounds: most, ..settings };

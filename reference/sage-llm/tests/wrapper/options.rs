@@ -1,4 +1,4 @@
-//! What may be asked, and what an item of a stream may be.
+//! Validation of options and of stream items.
 
 use rstest::rstest;
 use sage_errors::SageError;
@@ -106,7 +106,7 @@ fn events_come_back_as_they_are(#[case] given: Value) {
 #[case(json!({ "type": "end", "usage": { "prompt": 1 } }), "`usage`")]
 #[case(json!({ "type": "end", "usage": { "prompt": 1, "completion": "2" } }), "`usage`")]
 #[case(json!({ "type": "end", "usage": { "prompt": 1, "completion": 2, "total": 3 } }), "`usage`")]
-fn what_is_no_event_is_an_error_of_reading(#[case] given: Value, #[case] named: &str) {
+fn invalid_events_are_read_errors(#[case] given: Value, #[case] named: &str) {
     let error = StreamEvent::from_json(given).unwrap_err().to_json();
     assert_eq!((&error["code"], &error["operation"]), (&json!("EIO"), &json!("read")));
     assert!(error["message"].as_str().unwrap().contains(named), "{error}");

@@ -28,7 +28,7 @@ async fn events_are_passed_on_unchanged() {
 }
 
 #[tokio::test]
-async fn an_item_is_told_before_the_next_is_there() {
+async fn an_item_is_sent_before_the_next_exists() {
     let provider =
         Scripted::new([Turn::Events(vec![Step::Event(event_of(&text("a"))), Step::Stalls])]);
     let mut stream = llm(&provider).create_chat_stream(options(), Settings::default()).unwrap();
@@ -45,7 +45,7 @@ async fn an_item_is_told_before_the_next_is_there() {
 #[case(&"x".repeat(1024))]
 #[case(&"x".repeat(1025))]
 #[tokio::test]
-async fn a_text_at_once_is_told_in_pieces(#[case] whole: &str) {
+async fn a_whole_text_is_sent_in_pieces(#[case] whole: &str) {
     let provider = Scripted::new([Turn::Text(whole.to_owned())]);
     let (mut items, error) = play(&provider, options(), Settings::default()).await;
     assert_eq!((items.pop(), error), (Some(end()), None));
@@ -195,7 +195,7 @@ async fn a_call_that_is_not_right_does_not_run(
 }
 
 #[tokio::test]
-async fn without_a_runner_nothing_runs_and_there_is_one_round() {
+async fn without_a_runner_no_tool_runs_and_there_is_one_round() {
     let made = call("c1", "Echo", json!({ "a": "x" }));
     let provider = Scripted::new([events(&[made.clone(), text("t"), usage(1, 2)])]);
     let (items, error) = play(&provider, options(), Settings::default()).await;
@@ -291,7 +291,7 @@ async fn a_long_text_without_calls_is_passed_on_whole() {
 #[case::before_the_call(true, 17, 0)]
 #[case::after_the_call(false, 2 + 16, 1)]
 #[tokio::test]
-async fn a_text_that_is_too_long_to_be_told_again(
+async fn a_round_too_long_to_repeat(
     #[case] before: bool,
     #[case] seen: usize,
     #[case] ran: usize,
@@ -342,14 +342,14 @@ async fn streams_that_break_off(#[case] steps: Vec<Step>, #[case] code: &str) {
 #[case::another_end(Some(Step::Event(event_of(&usage(7, 7)))))]
 #[case::error(Some(Step::Fails(thrown())))]
 #[tokio::test]
-async fn the_end_is_told_and_nothing_after_it_is_waited_for(#[case] after: Option<Step>) {
+async fn the_end_is_sent_without_waiting_for_more(#[case] after: Option<Step>) {
     let steps = [text("a"), usage(1, 2)].map(|event| Step::Event(event_of(&event)));
     let provider = Scripted::new([Turn::Events(steps.into_iter().chain(after).collect())]);
     let mut stream = llm(&provider).create_chat_stream(options(), Settings::default()).unwrap();
     let mut next = || stream.next().now_or_never().expect("nothing is waited for");
     assert_eq!(next(), Some(Ok(event_of(&text("a")))));
     assert_eq!(next(), Some(Ok(event_of(&usage(1, 2)))));
-    assert_eq!(*provider.open.lock().unwrap(), 0, "the provider is let go before `end` is told");
+    assert_eq!(*provider.open.lock().unwrap(), 0, "the provider is released before `end` is sent");
     assert_eq!(next(), None);
     assert_eq!((*provider.pulled.lock().unwrap(), provider.calls()), (2, vec!["chat".to_owned()]));
 }
@@ -442,7 +442,7 @@ async fn schemas_that_are_none_are_refused_before_the_provider_is_asked() {
 #[case::timeout(ChatOptions { timeout_ms: Some(0), ..options() }, "timeoutMs")]
 #[case::doubled_tool(with_a_tool_twice(), "tools.3.name")]
 #[tokio::test]
-async fn what_no_type_forbids_is_refused_before_the_provider_is_asked(
+async fn invalid_options_are_refused_before_the_provider_is_asked(
     #[case] options: ChatOptions,
     #[case] field: &str,
 ) {

@@ -105,14 +105,14 @@ async fn a_reader_that_comes_back_late_for_nothing_is_not_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_done_in_time_is_whole() {
+async fn a_stream_within_its_timeout_is_complete() {
     let provider = Scripted::new([events(&[text("a"), end()])]);
     let (items, error) = play(&provider, within(1), Settings::default()).await;
     assert_eq!((items.len(), error), (2, None));
 }
 
 #[tokio::test]
-async fn a_limit_beyond_every_clock_is_none() {
+async fn a_timeout_beyond_the_clock_is_none() {
     let provider = Scripted::new([events(&[end()])]);
     assert_eq!(play(&provider, within(u64::MAX), Settings::default()).await.1, None);
 }

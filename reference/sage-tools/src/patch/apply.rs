@@ -1,24 +1,24 @@
-//! Where the hunks of a patch fit, and what the file is with them.
+//! Finds where the hunks of a patch fit, and applies them.
 
 use super::{Hunk, Kind, Line, Patch, Side};
 
-/// So many lines are compared to find the places of a patch's hunks. A patch that comes near fits nearly
-/// everywhere, or tells places that are far from all that it could mean.
+/// Limit of line comparisons to place a patch's hunks. A patch that comes near it fits nearly everywhere, or names
+/// places far from any match.
 const MOST_WORK: usize = 50_000_000;
 
 /// A file with a patch applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) content: Vec<u8>,
-    /// The patch again, with the places where its hunks did fit.
+    /// The patch with the actual positions of its hunks.
     pub(crate) diff: String,
 }
 
 impl Patch {
-    /// All hunks, or none.
+    /// Applies all hunks, or none.
     ///
     /// # Errors
-    /// Which hunk does not fit.
+    /// Names the hunk that does not fit.
     pub(crate) fn apply(&self, content: &[u8], file: &str) -> Result<Applied, String> {
         let mut image: Vec<&[u8]> = content.split_inclusive(|byte| *byte == b'\n').collect();
         let mut diff = Vec::new();
@@ -67,8 +67,8 @@ impl Hunk {
         self.lines.iter().filter(of_side).map(|line| line.text.as_slice()).collect()
     }
 
-    /// Where in `image` the old lines stand, at or after `done`; the nearest place to the one that
-    /// the hunk tells, and of two the later.
+    /// The position of the old lines in `image`, at or after `done`: the nearest to the one in the hunk, and of two
+    /// the later.
     fn place(&self, image: &[&[u8]], done: usize, work: &mut usize) -> Option<usize> {
         let old = self.side(Side::Old);
         if old.is_empty() {
@@ -103,7 +103,7 @@ impl Hunk {
         })
     }
 
-    /// Nothing tells the place of new lines but the hunk's own numbers.
+    /// Only the hunk's own numbers place pure additions.
     fn insertion(&self, image: &[&[u8]], done: usize) -> Option<usize> {
         // `-3,0` is after line 3; with what earlier hunks added, that is where the new lines begin.
         let at = self.new_start.saturating_sub(1);

@@ -1,17 +1,16 @@
-//! All trees that stand in this process, and how their processes are told from those of others.
+//! All process trees in this process, and how to tell their processes from others.
 //!
-//! Every child inherits a limit on the time of real-time threads, of some thirty years, that hardly
-//! any program changes. Each tree has a limit of its own, its mark, and this process has another: by
-//! that, what the rest of the program starts is known. What was there before the first tree is
-//! remembered, and gets the limit of this process. So a child that has none of these limits, and was
-//! not there before, is one that came here as an orphan after it took off the mark of a tree.
+//! Every child inherits a limit on the time of real-time threads, of some thirty years, that hardly any program
+//! changes. Each tree has its own limit, its mark, and this process has another, which identifies what the rest of
+//! the program starts. Processes older than the first tree are remembered, and get the limit of this process. So a
+//! child that has none of these limits, and is not that old, is an orphan that removed the mark of its tree.
 //!
-//! The mark is put on this process while the first process of a tree is started, since a program can
-//! have had children and lost them before anything could be put on it from outside. Should another
-//! thread start a program of its own in that moment, the mark is taken from it again.
+//! The mark is put on this process while the first process of a tree is started, because a program could have had
+//! children and lost them before anything could be put on it from outside. If another thread starts a program at that
+//! moment, the mark is removed from it again.
 //!
-//! Not told apart: a program that the rest of the program starts outside of its own process group,
-//! while a tree stands, and that sets its limit itself, from an orphan of the tree.
+//! Not distinguished from an orphan of the tree: a program that the rest of the program starts outside of its own
+//! process group, while a tree exists, and that sets its limit itself.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -51,7 +50,7 @@ struct Host {
 }
 
 impl Forest {
-    /// Whoever has it is the only one who starts, looks for, or kills anything.
+    /// Only its holder starts, searches for, or kills processes.
     pub(super) fn lock() -> MutexGuard<'static, Self> {
         static FOREST: Mutex<Forest> = Mutex::new(Forest {
             marks: BTreeSet::new(),
@@ -63,7 +62,7 @@ impl Forest {
         FOREST.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts `command` as the first process of a tree, and tells the tree's mark.
+    /// Starts `command` as the first process of a tree, and returns the tree's mark.
     pub(super) fn plant(&mut self, command: &mut Command) -> io::Result<(Child, u64)> {
         self.host.get_or_insert_with(Host::new);
         // 0 is the label of the host.
@@ -89,15 +88,14 @@ impl Forest {
         }
     }
 
-    /// The tree is no more.
+    /// Removes a tree.
     pub(super) fn remove(&mut self, mark: u64) {
         if self.marks.remove(&mark) && self.marks.is_empty() && !self.adopted_before {
             let _unsupported = set_child_subreaper(None);
         }
     }
 
-    /// Whether no process is left that could belong to any tree, as can be told without a look at
-    /// each.
+    /// Whether no process is left that could belong to any tree, without inspecting each.
     pub(super) fn is_bare(&self) -> bool {
         self.adopts && !has_children()
     }
@@ -106,10 +104,10 @@ impl Forest {
         self.marks.len() == 1 && self.marks.contains(&mark)
     }
 
-    /// Whether it is an orphan of a tree, though nothing tells of which.
+    /// Whether it is an orphan of some tree, even if of which is unknown.
     pub(super) fn is_stray(&self, process: &Process) -> bool {
         let Some(Host { label: Some(label), before }) = &self.host else { return false };
-        // Programs that others start stay in the group, unless they are told to leave it.
+        // Programs started by others stay in the group, unless they leave it explicitly.
         if process.parent != me()
             || read(me()).is_none_or(|own| process.group == own.group)
             || before.contains(&process.identity())
@@ -145,7 +143,7 @@ impl Host {
                     && before.insert(process.identity())
                     && process.limit() == Some(usual)
                 {
-                    // It may have ended just now, or be somebody else's.
+                    // It may have just exited, or belong to somebody else.
                     let _refused = labelled.set(Pid::from_raw(process.pid));
                 }
             }
@@ -169,7 +167,7 @@ fn has_children() -> bool {
 
 fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
     let usual = Limit::own();
-    // Where the limit may not be set, groups, sessions and parents still tell.
+    // If the limit may not be set, groups, sessions and parents still identify processes.
     let marked = Limit { soft: Some(mark), ..usual }.set(None);
     let spawned = command.spawn();
     if marked.is_ok() {
@@ -178,8 +176,8 @@ fn spawn_marked(command: &mut Command, mark: u64) -> io::Result<Child> {
     spawned
 }
 
-/// What was started since `before` was the newest process. All that there is, where the numbers do not tell: they
-/// began anew, or `/proc/loadavg` is another machine's.
+/// The processes started since `before` was the newest. All processes, if the numbers are unusable: they wrapped
+/// around, or `/proc/loadavg` belongs to another machine.
 fn started_since(before: Option<i32>, root: i32) -> Vec<Process> {
     match (before, newest()) {
         (Some(before), Some(newest)) if (before + 1..=newest).contains(&root) => {
@@ -189,7 +187,7 @@ fn started_since(before: Option<i32>, root: i32) -> Vec<Process> {
     }
 }
 
-/// Programs that this process has started by itself stay in its session, and not in the tree's group.
+/// Programs that this process started by itself stay in its session, and not in the tree's group.
 fn unmark_strangers(mark: u64, root: i32, started: Vec<Process>) {
     if started.is_empty() {
         return;
@@ -201,7 +199,7 @@ fn unmark_strangers(mark: u64, root: i32, started: Vec<Process>) {
             && process.group != root
             && process.limit().is_some_and(|limit| limit.soft == Some(mark))
         {
-            // It may have ended just now.
+            // It may have just exited.
             let _gone = Limit::own().set(Pid::from_raw(process.pid));
         }
     }

@@ -1,4 +1,4 @@
-//! Programs that are started, watched, and gone when the call is over.
+//! Starts programs, watches them, and kills everything that they started when the call is over.
 
 mod forest;
 mod lookup;
@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 use output::Gathering;
 use tree::Tree;
 
-/// How long output is still waited for after all processes are gone, should somebody else hold it.
+/// How long to wait for output after all processes are gone, in case another process holds the pipe.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A program that can be started.
@@ -40,7 +40,7 @@ pub(crate) enum Ended {
 
 impl Program {
     /// # Errors
-    /// When there is no such program, or it may not be executed.
+    /// If there is no such program, or it may not be executed.
     pub(crate) async fn find(
         command: &str,
         args: Vec<String>,
@@ -73,7 +73,7 @@ impl Program {
         words.map(|word| Value::from(word.as_str())).collect::<Value>().to_string()
     }
 
-    /// Runs it, and answers when it and all that it started are gone.
+    /// Runs it, and returns when it and everything that it started are gone.
     pub(crate) async fn run(self, limit: Duration, redactor: &Redactor) -> io::Result<Ended> {
         let started = Instant::now();
         let mut command = Command::new(&self.path);
@@ -107,7 +107,7 @@ impl Program {
     }
 }
 
-/// Looking for files and processes and starting one make a thread wait; the caller's goes on meanwhile.
+/// Searching and starting block a thread, so this runs on a blocking thread.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -118,7 +118,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// As shells tell it: 128 and the number of the signal.
+/// As shells report it: 128 plus the signal number.
 fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }

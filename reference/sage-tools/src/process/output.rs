@@ -1,4 +1,4 @@
-//! What a program prints: read to the end, kept up to a limit.
+//! The output of a program: read to the end, kept up to a limit.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::redact::Redactor;
 
-/// The most that is told of a stream, in bytes.
+/// Limit of reported output per stream, in bytes.
 const LIMIT: usize = 1 << 20;
-/// What stands where the rest was cut off.
+/// The mark of a cut.
 const MARK: &str = "\n[truncated]\n";
 
 /// A stream that is being read.
@@ -27,7 +27,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathering {
-    /// Reads on after the limit, so that the program need not wait, but keeps no more.
+    /// Reads on after the limit, so that the program does not block, but keeps no more.
     pub(super) fn start(mut stream: impl AsyncRead + Unpin + Send + 'static) -> Self {
         let gathered = Arc::new(Mutex::new(Gathered::default()));
         let shared = Arc::clone(&gathered);
@@ -40,14 +40,14 @@ impl Gathering {
         Self { reading, gathered }
     }
 
-    /// What there is at the end of the stream, or at `deadline`.
+    /// The output at the end of the stream, or at `deadline`.
     pub(super) async fn end(mut self, deadline: Instant) -> Gathered {
         let _late = tokio::time::timeout_at(deadline, &mut self.reading).await;
         std::mem::take(&mut *lock(&self.gathered))
     }
 }
 
-/// Nobody reads a stream that nobody asks for.
+/// Stops reading an abandoned stream.
 impl Drop for Gathering {
     fn drop(&mut self) {
         self.reading.abort();
@@ -82,8 +82,8 @@ impl Gathered {
     }
 }
 
-/// Without a character at the end of which the cut has left only a part: as a replacement it would
-/// hide that what stands before it is the beginning of a secret.
+/// Without a character that the cut left incomplete: as a replacement character it would hide that the text before it
+/// is the beginning of a secret.
 fn whole(bytes: &[u8]) -> &[u8] {
     let last = bytes.utf8_chunks().last();
     let rest = last.map_or(&[][..], |chunk| chunk.invalid());

@@ -1,11 +1,11 @@
-//! The processes of the system, as `/proc` tells of them.
+//! The processes of the system, from `/proc`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use rustix::process::{Pid, Resource, Rlimit, getpid, getrlimit, prlimit};
 
-/// A process: a number may be used again, but not with the same start.
+/// A process. Its number may be reused, but not with the same start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Identity {
     pid: i32,
@@ -47,7 +47,7 @@ impl Process {
         Identity { pid: self.pid, start: self.start }
     }
 
-    /// Nothing, when it is gone.
+    /// None if it is gone.
     pub(super) fn limit(&self) -> Option<Limit> {
         let limits = fs::read_to_string(format!("/proc/{}/limits", self.pid)).ok()?;
         let limit = limits.lines().find_map(|line| line.strip_prefix("Max realtime timeout"))?;
@@ -69,7 +69,7 @@ pub(super) fn processes() -> Vec<Process> {
     entries.filter_map(|entry| read(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// The number that was given to a process or thread last.
+/// The most recently assigned process or thread number.
 pub(super) fn newest() -> Option<i32> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
@@ -77,7 +77,7 @@ pub(super) fn newest() -> Option<i32> {
 pub(super) fn read(pid: i32) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // `pid (name) state parent group session …`; the name may hold anything, so from its end.
+    // `pid (name) state parent group session …`; the name may contain anything, so parse after its end.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |index: usize| fields.get(index)?.parse::<i32>().ok();
     Some(Process {
@@ -90,13 +90,13 @@ pub(super) fn read(pid: i32) -> Option<Process> {
     })
 }
 
-/// Puts parents before their children. Numbers do not tell: they begin anew when they are used up.
+/// Sorts parents before their children. Numbers do not help: they wrap around.
 pub(super) fn parents_first(processes: &mut [Process]) {
     let parents: HashMap<i32, i32> =
         processes.iter().map(|process| (process.pid, process.parent)).collect();
     processes.sort_by_cached_key(|process| {
         let above = |pid: &i32| parents.get(pid).copied();
-        // What was read while a number changed hands may go round in a circle.
+        // A number reused during the read may produce a cycle.
         std::iter::successors(Some(process.pid), above).take(parents.len() + 1).count()
     });
 }

@@ -1,8 +1,7 @@
-//! A process and all that came of it, also what left its group or its session.
+//! A process and all its descendants, even those that left its group or session.
 //!
-//! A process that loses its parent is adopted by this one, as long as a tree stands. Which tree it
-//! belongs to is told by its mark, see [`forest`](super::forest). One that took off its mark belongs
-//! to the only tree that stands, or goes with the last.
+//! While a tree exists, this process adopts orphans. An orphan's mark shows its tree, see [`forest`](super::forest).
+//! An orphan without a mark belongs to the only tree, or is killed with the last.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,7 +18,7 @@ use super::table::{Identity, Process, add_descendants, me, parents_first, proces
 const MOST_ROUNDS: u32 = 2000;
 const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
 
-/// A process that was started here. Dropping it kills what it can find.
+/// A started process. Dropping it kills everything that can be found.
 pub(super) struct Tree {
     root: i32,
     mark: u64,
@@ -28,10 +27,10 @@ pub(super) struct Tree {
     is_felled: bool,
 }
 
-/// What a round of killing has found.
+/// The result of one round of killing.
 struct Left {
     all: usize,
-    /// Without those that are dead and wait to be asked how they died.
+    /// Without zombies that wait to be reaped.
     running: usize,
 }
 
@@ -47,18 +46,18 @@ impl Tree {
         .await
     }
 
-    /// Kills what is left of it, and comes back when nothing is.
+    /// Kills everything left, and returns when nothing is.
     pub(super) async fn fell(self, child: &mut Child) -> io::Result<()> {
         let mut tree = self;
         for _ in 0..MOST_ROUNDS {
-            // Parents are looked at before they are killed: some children are known by them alone.
+            // Inspect parents before killing them: some children are known only by them.
             let left;
             (tree, left) = blocking(move || {
                 let left = tree.kill_and_reap(|left| left.all == 0);
                 Ok((tree, left))
             })
             .await?;
-            // The first process is tokio's to wait for.
+            // tokio reaps the first process.
             let _ended = child.start_kill();
             let _status = child.try_wait();
             if left.all == 0 && child.id().is_none() {
@@ -80,7 +79,7 @@ impl Tree {
         for process in &members {
             let Some(pid) = Pid::from_raw(process.pid) else { continue };
             if process.runs {
-                // It may have ended just now.
+                // It may have just exited.
                 let _gone = kill_process(pid, Signal::KILL);
             }
             if process.parent == me() && process.pid != self.root {
@@ -116,8 +115,7 @@ impl Tree {
     }
 }
 
-/// The call was given up. Nobody waits for it, but this process may be about to end, so this is no
-/// work for later.
+/// The call was cancelled. Nobody waits for it, but this process may be about to exit, so kill now.
 impl Drop for Tree {
     #[expect(clippy::disallowed_methods, reason = "a killed process takes a moment to die")]
     fn drop(&mut self) {
@@ -125,7 +123,7 @@ impl Drop for Tree {
             return;
         }
         for _ in 0..MOST_ROUNDS {
-            // The first process, when dead, is left for tokio.
+            // If the first process is dead, tokio reaps it.
             if self.kill_and_reap(|left| left.running == 0).running == 0 {
                 break;
             }

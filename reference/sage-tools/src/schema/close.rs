@@ -1,8 +1,8 @@
-//! A schema that rejects the properties it does not speak of.
+//! Closes a schema, so that it rejects properties that it does not mention.
 //!
-//! Who speaks of a property may stand beside, in an `allOf` or behind a `$ref`. So a schema is closed
-//! where a value begins, for all that apply to it together, and not where each of them stands.
-//! Questions (`not`, `if`, `contains`) stay as they are: closed, they would ask something else.
+//! A property may be mentioned beside, in an `allOf` or behind a `$ref`. So a schema is closed where a value begins,
+//! for all schemas that apply to it together. Tests (`not`, `if`, `contains`) stay as they are: closing them would
+//! change their meaning.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,22 +10,22 @@ use serde_json::{Map, Value};
 
 use super::shape::{Applies, inner, map_inner, references, resolve};
 
-/// The names that a schema speaks of anywhere.
+/// The property names that a schema mentions anywhere.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     mentioned: HashSet<String>,
-    /// There are rules for names that are not listed.
+    /// There are rules for unlisted names.
     is_open: bool,
 }
 
 impl Names {
-    /// Whether no part of the schema can have meant `name`.
+    /// Whether no part of the schema can mean `name`.
     pub(super) fn never(&self, name: &str) -> bool {
         !self.is_open && !self.mentioned.contains(name)
     }
 }
 
-/// `root` must have passed the limits, so that following it ends.
+/// `root` must be within the limits, so that following it ends.
 pub(super) fn close(root: &Value) -> (Value, Names) {
     let mut names = Names::default();
     let mut shared = HashSet::new();
@@ -46,8 +46,8 @@ pub(super) fn close(root: &Value) -> (Value, Names) {
 
 struct Closing<'a> {
     root: &'a Value,
-    /// Schemas of properties that another schema of the same object speaks of as well. None of them
-    /// knows all that is allowed, so none is closed.
+    /// Schemas of properties that another schema of the same object also mentions. None of them knows everything that
+    /// is allowed, so none is closed.
     shared: HashSet<*const Value>,
 }
 
@@ -75,7 +75,7 @@ impl Closing<'_> {
             };
             closed.insert(keyword.to_owned(), Value::Bool(false));
         }
-        // Beside `properties` each extra one is told by its name; alone, the first is told by none.
+        // With `properties`, each extra property is reported by name; without, only the first one, without its name.
         if closed.get("additionalProperties") == Some(&Value::Bool(false)) {
             closed.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         }
@@ -135,8 +135,7 @@ fn said_twice(root: &Value, members: &Map<String, Value>) -> Vec<*const Value> {
 
 type ByName<'a> = HashMap<&'a str, HashSet<*const Value>>;
 
-/// The properties that `members` and all that applies with them speak of; what applies only in some
-/// case goes to `choices`.
+/// The properties that `members` and everything that applies with them mention; conditional parts go to `choices`.
 fn gather<'a>(
     root: &'a Value,
     members: &'a Map<String, Value>,

@@ -1,5 +1,5 @@
-//! What is refused before anything recursive looks at it: a schema or an input that is so deep or
-//! so large, or refers to itself in such a way, that checking it would not end well.
+//! Limits, checked without recursion before anything else: schemas or inputs that are too deep or too large, or
+//! references that make checking too expensive.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use super::shape::{Applies, inner, references, resolve};
 
-/// How deep a schema or an input may be nested.
+/// Nesting limit of a schema or an input.
 const DEEPEST: usize = 100;
-/// How many values a schema may consist of.
+/// Limit of values in a schema.
 const MOST_VALUES: usize = 20_000;
-/// How many schemas may apply to one value one after another.
+/// Limit of schemas that apply to one value in a chain.
 const LONGEST_CHAIN: usize = 50;
-/// How many schemas may apply to one value, counted each time that they are referred to.
+/// Limit of schemas that apply to one value, counted per reference.
 const MOST_APPLIED: usize = 1000;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -55,7 +55,7 @@ pub(crate) fn check_input(input: &Value) -> Result<(), String> {
     }
 }
 
-/// `None` when it is deeper or has more values. Without recursion: it may be as deep as it likes.
+/// `None` if it exceeds a limit. Not recursive, because it may be arbitrarily deep.
 fn depth_and_count(value: &Value, deepest: usize, most: usize) -> Option<()> {
     let mut left = vec![(value, 0)];
     let mut count = 0;

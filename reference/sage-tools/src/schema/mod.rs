@@ -1,8 +1,8 @@
-//! What a tool takes, as a JSON Schema, and what is wrong with an input that is something else.
+//! The JSON Schema of a tool's input, and the faults of an input.
 //!
-//! Schemas are JSON Schema 2020-12; formats are not asserted. A property that the schema does not
-//! speak of is a fault, unless `additionalProperties`, `unevaluatedProperties` or
-//! `patternProperties` allow it. Nothing is fetched: a reference leads to the schema itself.
+//! Schemas are JSON Schema 2020-12; formats are not asserted. A property that the schema does not mention is a fault,
+//! unless `additionalProperties`, `unevaluatedProperties` or `patternProperties` allow it. Nothing is fetched:
+//! references stay inside the schema.
 
 mod close;
 mod limits;
@@ -20,8 +20,7 @@ use serde_json::Value;
 use close::Names;
 pub(crate) use limits::check_input as check_depth;
 
-/// How often a pattern with look-around may try again before it is given up. Patterns without are
-/// linear anyway.
+/// Backtracking limit for patterns with look-around. Other patterns are linear anyway.
 const MOST_BACKTRACKS: usize = 100_000;
 /// A value that is longer than this as JSON is not repeated in an error.
 const LONGEST_RECEIVED: usize = 200;
@@ -89,7 +88,7 @@ impl InputSchema {
                 details.extend(unexpected.iter().map(|name| extra(fault, name)));
             }
             Kind::UnevaluatedProperties { unexpected } => {
-                // What a part of the schema that failed would have allowed is listed too.
+                // Includes what a failed part of the schema would have allowed.
                 let failed = all.iter().any(|other| {
                     !matches!(other.kind(), Kind::UnevaluatedProperties { .. })
                         && is_within(other.instance_path(), place)
@@ -107,7 +106,7 @@ impl InputSchema {
     }
 }
 
-/// The schema's own text says nothing that its owner does not know.
+/// The schema's own text reveals nothing new to its owner.
 impl fmt::Debug for InputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InputSchema").finish_non_exhaustive()
@@ -138,13 +137,13 @@ fn plain(fault: &ValidationError<'_>) -> Detail {
     }
 }
 
-/// The crate's sentence, without the value: that may be long, and is told as `received`.
+/// The validator's message without the value, which may be long and is reported as `received`.
 fn describe(fault: &ValidationError<'_>) -> String {
     fault.masked_with("it").to_string()
 }
 
 fn received(detail: Detail, value: &Value) -> Detail {
-    // Containers are not printed just to be measured: a large one costs more than it tells.
+    // Containers are not serialized just to be measured.
     let is_short = match value {
         Value::String(text) => text.len() <= LONGEST_RECEIVED,
         Value::Array(items) => items.is_empty(),

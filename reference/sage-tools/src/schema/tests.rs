@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The fields at fault, in the order told.
+/// The fields at fault, in order.
 #[track_caller]
 fn faults(schema: &Value, input: &Value) -> Vec<String> {
     let compiled = InputSchema::compile(schema).unwrap();
@@ -185,7 +185,7 @@ fn nested(name: &str, depth: usize, mut inner: Value) -> Value {
     inner
 }
 
-/// Dropping a value is recursive as well, and nothing that is tested here.
+/// Dropping a value is also recursive, but not under test here.
 fn forget(value: Value) {
     std::mem::forget(value);
 }

@@ -10,12 +10,12 @@ use super::{access, text};
 use crate::process::{Ended, Program};
 use crate::{Access, Tool, ToolContext, ToolResult};
 
-/// The time that a program has when the caller does not say.
+/// Default timeout of a program.
 const DEFAULT_TIMEOUT_MS: u64 = 600_000;
 
 /// `{command, args?, timeoutMs?}` → `{code, stdout, stderr}`.
 ///
-/// In spite of the name no shell is involved: `command` is a program and `args` reach it as they are.
+/// Despite the name there is no shell: `command` is a program and gets `args` unchanged.
 pub struct Bash {
     schema: Value,
 }
@@ -63,7 +63,7 @@ async fn execute(input: &Value, context: &ToolContext) -> Result<Value, SageErro
     let command = text(input, "command");
     let args = input["args"].as_array().into_iter().flatten();
     let args: Vec<_> = args.filter_map(Value::as_str).map(str::to_owned).collect();
-    // A number beyond 64 bits is more time than there is.
+    // A number beyond 64 bits means no timeout.
     let timeout_ms = match &input["timeoutMs"] {
         Value::Null => DEFAULT_TIMEOUT_MS,
         given => given.as_u64().or_else(|| whole(given.as_f64()?)).unwrap_or(u64::MAX),

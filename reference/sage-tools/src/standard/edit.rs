@@ -9,7 +9,7 @@ use crate::patch::{Kind, Patch};
 use crate::workspace::{Change, Held};
 use crate::{Access, Tool, ToolContext, ToolResult};
 
-/// How often a patch is applied anew when other processes change the file meanwhile.
+/// How often a patch is retried while other processes change the file.
 const MOST_TRIES: usize = 100;
 
 /// `{file, patch, strategy?}` → `{patched, diff?}`.
@@ -59,7 +59,7 @@ impl Tool for Edit {
             let checks_only = input["strategy"] == "check";
             let touches = !checks_only && !context.dry_run;
             let edited = blocking(context, move |workspace| {
-                // The path first: where nothing may be written, it does not matter what.
+                // Check the path first: without write access, the patch does not matter.
                 workspace.check(&file, Change::Write(b""))?;
                 let patch = Patch::parse(&patch).map_err(|reason| malformed(&reason))?;
                 for _ in 0..MOST_TRIES {
@@ -96,8 +96,7 @@ enum Attempt {
     Overtaken,
 }
 
-/// Reads the file, applies `patch` and puts the new file in its place if it is still the one that was
-/// read.
+/// Reads the file, applies `patch`, and replaces the file if it is still the one that was read.
 fn attempt(
     held: &Held<'_>,
     patch: &Patch,

@@ -1,4 +1,4 @@
-//! GraphQuery: a question to the code graph, which somebody else keeps.
+//! GraphQuery: queries the code graph, which the caller provides.
 
 use std::sync::Arc;
 

@@ -32,12 +32,12 @@ fn text(input: &Value, name: &str) -> String {
     input[name].as_str().unwrap_or_default().to_owned()
 }
 
-/// What is done to the thing that the member `name` tells, as it was given.
+/// The action on the resource named by the member `name`, as given.
 fn access(input: &Value, name: &str, operation: &'static str) -> Access {
     Access { resource: text(input, name), operation }
 }
 
-/// Files make a thread wait; the caller's goes on meanwhile.
+/// File access blocks a thread, so this runs on a blocking thread.
 async fn blocking<T: Send + 'static>(
     context: &ToolContext,
     work: impl FnOnce(&Workspace) -> Result<T, SageError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! A file that is written beside its place and then moved there.
+//! A temporary file beside its target, moved there when complete.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Gone when it is dropped, unless it was moved.
+/// Deleted when dropped, unless it was moved.
 pub(super) struct Beside<'a> {
     folder: BorrowedFd<'a>,
     name: OsString,
@@ -20,7 +20,7 @@ pub(super) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// With `content`, and for whom `old` is, if it is to replace one.
+    /// Creates it with `content`, and with the owner and mode of `old`, if it replaces one.
     pub(super) fn new(
         folder: BorrowedFd<'a>,
         content: &[u8],
@@ -54,17 +54,17 @@ impl<'a> Beside<'a> {
 impl Drop for Beside<'_> {
     fn drop(&mut self) {
         if !self.is_moved {
-            // It is ours alone. If it cannot be removed, nobody could do more about it.
+            // Only we use it. If it cannot be removed, nothing more can be done.
             let _gone = unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }
 }
 
-/// A new file in `folder`, under a name that nobody has.
+/// A new file in `folder`, under a free name.
 fn create(folder: BorrowedFd<'_>, old: Option<&Stat>) -> io::Result<(OsString, OwnedFd)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // What replaces a private file is never open to others, not even while it is written.
+    // The replacement of a private file is never readable by others, not even while it is written.
     let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -82,11 +82,11 @@ fn give(file: &File, old: &Stat) -> io::Result<()> {
     let new = fstat(file)?;
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
         let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
-        // Few may give files away, and some at least to a group.
+        // Few users may change the owner, but some at least the group.
         let _kept =
             fchown(file, Some(owner), Some(group)).or_else(|_| fchown(file, None, Some(group)));
     }
-    // After the owner: a change of that takes bits away.
+    // After the owner, because changing that clears mode bits.
     Ok(fchmod(file, Mode::from_raw_mode(old.st_mode))?)
 }
 

@@ -1,10 +1,10 @@
-//! The files of a workspace, as tools may see and change them.
+//! File access of tools in a workspace.
 //!
 //! - A path never leads out: not by `..`, not by a link, not by one that is swapped in meanwhile.
-//! - What is no regular file is refused and not opened, so nothing waits for a pipe.
-//! - A file is replaced whole: whoever reads it sees the old or the new one. It is written beside its
-//!   place and moved there, so a hard link to another file is never written through.
-//! - Of those that change one file at the same time, none undoes what another has done.
+//! - Only regular files are opened, so nothing waits for a pipe.
+//! - A file is replaced atomically: a reader sees the old or the new one. It is written beside its place and moved
+//! there, so a hard link to another file is never written through.
+//! - Concurrent changes of one file do not undo each other.
 
 mod beside;
 mod names;
@@ -34,14 +34,14 @@ const STAYS_INSIDE: &str = "paths stay inside the workspace";
 const CHRONICLES_ONLY: &str = "`.sage/` is written by chronicles only";
 const FILES_ONLY: &str = "only regular files are read and written";
 
-/// A folder, and all that tools may touch.
+/// A folder, and everything that tools may touch.
 #[derive(Debug)]
 pub struct Workspace {
     root: OwnedFd,
     path: PathBuf,
 }
 
-/// What a file is to become.
+/// The new state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change<'a> {
     /// There is a file with this content, whether there was one before or not.
@@ -79,7 +79,7 @@ impl Workspace {
         read(&place, path).map(|seen| seen.content)
     }
 
-    /// Keeps everybody else in this process from changing the file at `path`, until it is dropped.
+    /// Locks the file at `path` against other changes in this process, until it is dropped.
     ///
     /// # Errors
     /// `EVALIDATION` with the field `file`, `EPERMISSION`, `EIO`.
@@ -89,7 +89,7 @@ impl Workspace {
         Ok(Held { place, path, _alone: alone })
     }
 
-    /// Whether `change` could be made, as far as can be told without making it.
+    /// Whether `change` is possible, as far as can be checked without making it.
     ///
     /// # Errors
     /// As [`Self::change`].
@@ -97,7 +97,7 @@ impl Workspace {
         checked(&self.place(path, Purpose::Write)?, path, change).map(|_| ())
     }
 
-    /// Makes `change`, or nothing at all but for folders on the way.
+    /// Makes `change`, or nothing except folders on the way.
     ///
     /// # Errors
     /// `EVALIDATION` with the field `file`, `EPERMISSION`, `EIO`.
@@ -134,7 +134,7 @@ impl Workspace {
     }
 }
 
-/// A place where nobody else in this process changes anything now.
+/// A place that is locked against other changes in this process.
 pub(crate) struct Held<'a> {
     place: Resolved,
     path: &'a str,
@@ -154,7 +154,7 @@ impl Held<'_> {
         read(&self.place, self.path)
     }
 
-    /// Whether `change` could be made, as far as can be told without making it.
+    /// Whether `change` is possible, as far as can be checked without making it.
     ///
     /// # Errors
     /// `EPERMISSION`, `EIO`.
@@ -162,8 +162,8 @@ impl Held<'_> {
         checked(&self.place, self.path, change).map(|_| true)
     }
 
-    /// Makes `change`, or nothing at all but for folders on the way. `false`: nothing was done, since
-    /// another process has changed the file after it was `seen`, or has made it meanwhile.
+    /// Makes `change`, or nothing except folders on the way. `false`: nothing was done, because another process
+    /// changed the file after it was `seen`, or created it meanwhile.
     ///
     /// # Errors
     /// `EPERMISSION`, `EIO`.
@@ -180,7 +180,7 @@ impl Held<'_> {
                 Some(seen) => Ok(self.place.found()?.is_some_and(|now| is_same(&seen.state, &now))),
             }
         };
-        // One handle from here on: whatever is done to the way that led to it, it is this folder.
+        // One handle from here on, so that changes of the path do not matter.
         let done = match change {
             Change::Write(content) => self.place.make().and_then(|(folder, name)| {
                 let new = Beside::new(folder.as_fd(), content, found.as_ref())?;
@@ -201,7 +201,7 @@ impl Held<'_> {
     }
 }
 
-/// By what changes whenever somebody writes to a file or puts another in its place.
+/// The metadata that changes whenever a file is written or replaced.
 fn is_same(seen: &Stat, now: &Stat) -> bool {
     let about = |stat: &Stat| {
         let times = [(stat.st_mtime, stat.st_mtime_nsec), (stat.st_ctime, stat.st_ctime_nsec)];
@@ -210,7 +210,7 @@ fn is_same(seen: &Stat, now: &Stat) -> bool {
     about(seen) == about(now)
 }
 
-/// By place and not by path, since several may lead to it. Two places may share a lock: nobody holds
+/// Locks by place and not by path, because several paths may lead to it. Two places may share a lock: nobody holds
 /// two at once.
 fn lock(place: &Resolved) -> io::Result<MutexGuard<'static, ()>> {
     static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
@@ -227,7 +227,7 @@ fn read(place: &Resolved, path: &str) -> Result<Seen, SageError> {
         Some(found) => check_kind(&found, "read", path)?,
     }
     let (folder, name) = place.there().map_err(fault)?;
-    // Not followed and not waited for, should it have become a link or a pipe by now.
+    // Do not follow or wait, in case it has become a link or a pipe.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = openat(folder, name, flags | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| fault(error.into()))?;
@@ -242,7 +242,7 @@ fn read(place: &Resolved, path: &str) -> Result<Seen, SageError> {
     Ok(Seen { content, state })
 }
 
-/// What is there now, if `change` can be made as far as can be told.
+/// The current file, if `change` seems possible.
 fn checked(place: &Resolved, path: &str, change: Change<'_>) -> Result<Option<Stat>, SageError> {
     let fault = |error: io::Error| failure("write", path, error);
     let found = place.found().map_err(fault)?;
@@ -251,7 +251,7 @@ fn checked(place: &Resolved, path: &str, change: Change<'_>) -> Result<Option<St
         if matches!(change, Change::Create(_)) {
             return Err(fault(Errno::EXIST.into()));
         }
-        // Moving another file to its place would not ask whether this one may be written to.
+        // Check write access here, because moving another file to its place would not.
         let (folder, name) = place.at();
         accessat(folder, name, Access::WRITE_OK, AtFlags::EACCESS)
             .map_err(|error| fault(error.into()))?;
@@ -281,7 +281,7 @@ fn failure(operation: &str, path: &str, error: io::Error) -> SageError {
 mod tests {
     use super::*;
 
-    /// Another process does not ask for our locks.
+    /// Another process does not use our locks.
     #[test]
     fn a_file_that_has_changed_since_it_was_read_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! Which texts are paths of a tool, and which names belong to the chronicles. Nothing here looks at
-//! a disk.
+//! Validates the paths of tools, and reserves the names of chronicles. Nothing here touches the disk.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -9,7 +8,7 @@ pub(super) const PROTECTED: &str = ".sage";
 /// Longer than any file system allows.
 const LONGEST: usize = 4096;
 
-/// Why a text names no file of the workspace.
+/// Why a text is not a path of a file in the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It leads out, or may.
@@ -36,8 +35,8 @@ pub(super) fn parse(path: &str) -> Result<Vec<&str>, Refusal> {
     Ok(path.split('/').filter(|name| !matches!(*name, "" | ".")).collect())
 }
 
-/// Whether some file system would take `name` for `.sage`: one that ignores case, that normalises,
-/// that drops what cannot be seen, or that drops dots and spaces at the end.
+/// Whether some file system would treat `name` as `.sage`: one that ignores case, normalises, drops invisible
+/// characters, or drops dots and spaces at the end.
 pub(super) fn is_protected(name: &str) -> bool {
     name.split('\\').any(|part| {
         let folded: String = part

@@ -1,8 +1,8 @@
-//! From the names of a path to the folder that it leads to, by handles.
+//! Walks the names of a path to its folder, by handles.
 //!
-//! Each step opens one name in a folder that is open already, and follows nothing by itself: where
-//! a link leads is decided here. So there is no moment between a check and a use in which somebody
-//! could put something else in its place, and where we are is known from the names that led there.
+//! Each step opens one name in an open folder without following links; this code decides where a link leads. So there
+//! is no gap between a check and a use in which something could be swapped, and the names on the way show where we
+//! are.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -18,16 +18,16 @@ use rustix::io::Errno;
 
 use super::names::{PROTECTED, is_protected};
 
-/// As many as Linux follows.
+/// The same limit as Linux.
 const MOST_LINKS: usize = 40;
 
 const FOLDER: OFlags =
     OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why the walk did not arrive.
+/// Why the walk failed.
 #[derive(Debug)]
 pub(super) enum Stopped {
-    /// A link leads out of the workspace, or nowhere that could be made.
+    /// A link leads out of the workspace, or to a place that cannot be created.
     Outside,
     /// The folder of the chronicles is on the way.
     Protected,
@@ -40,17 +40,17 @@ impl From<Errno> for Stopped {
     }
 }
 
-/// Where a path leads: a folder, and a name in it that is no link.
+/// The target of a path: a folder, and a name in it that is not a link.
 #[derive(Debug)]
 pub(super) struct Resolved {
     folder: OwnedFd,
-    /// Folders that are not there yet.
+    /// Missing folders.
     missing: Vec<OsString>,
     name: OsString,
 }
 
 impl Resolved {
-    /// What is there, if anything is.
+    /// What exists there, if anything.
     pub(super) fn found(&self) -> io::Result<Option<Stat>> {
         if !self.missing.is_empty() {
             return Ok(None);
@@ -58,7 +58,7 @@ impl Resolved {
         look(self.folder.as_fd(), &self.name)
     }
 
-    /// Which place it is, whatever path led to it.
+    /// The identity of the place, whatever path led to it.
     pub(super) fn key(&self) -> io::Result<impl Hash + '_> {
         let folder = fstat(&self.folder)?;
         Ok((folder.st_dev, folder.st_ino, &self.missing, &self.name))
@@ -112,10 +112,10 @@ pub(super) fn walk(
     let guard = Guard::of(root, purpose);
     guard.check_names(names.iter().map(OsStr::new))?;
     let mut left: VecDeque<OsString> = names.iter().map(OsString::from).collect();
-    // The folders from the root to here, each with the handle that `..` of a link goes back to.
+    // The folders from the root to here, with the handles for `..` of a link.
     let mut here = vec![openat(root, ".", FOLDER, Mode::empty())?];
     let mut links = 0;
-    // How many of `left` come from links. Only what the caller named is made.
+    // How many of `left` come from links. Only names from the caller are created.
     let mut linked = 0_usize;
     while let Some(name) = left.pop_front() {
         let is_linked = linked > 0;
@@ -149,7 +149,7 @@ pub(super) fn walk(
                 return Ok(Resolved { folder, missing: Vec::new(), name });
             }
             Some(_) => {
-                // If it is a link by now, or no folder, this fails.
+                // Fails if it has become a link, or is not a folder.
                 let next = openat(folder, &name, FOLDER, Mode::empty())?;
                 guard.check_folder(next.as_fd())?;
                 here.push(next);
@@ -170,7 +170,7 @@ pub(super) fn walk(
     Err(Errno::ISDIR.into())
 }
 
-/// The names on the way that a link tells.
+/// The names in a link's target.
 fn target_names(target: &OsStr) -> Result<Vec<OsString>, Stopped> {
     let bytes = target.as_bytes();
     if bytes.first() == Some(&b'/') {
@@ -180,7 +180,7 @@ fn target_names(target: &OsStr) -> Result<Vec<OsString>, Stopped> {
     Ok(names.map(|name| OsStr::from_bytes(name).to_owned()).collect())
 }
 
-/// Keeps writers away from the folder of the chronicles, by its name and by which folder it is.
+/// Protects the folder of the chronicles from writers, by its name and by its identity.
 struct Guard {
     is_on: bool,
     /// The device and the number of the folder `.sage` of the workspace, if there is one. A link of

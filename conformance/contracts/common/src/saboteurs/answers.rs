@@ -1,4 +1,4 @@
-//! What saboteurs of the contract `common` are made of.
+//! Helpers of the saboteurs of `common`.
 
 use serde_json::{Map, Value, json};
 
@@ -30,13 +30,13 @@ pub(super) fn only(args: &Value, names: &[&str]) -> Value {
     Value::Object(named.collect::<Map<_, _>>())
 }
 
-/// The items of a list, of the conflicts of a merge, or none.
+/// The items of a list or the conflicts of a merge; empty if there are none.
 pub(super) fn items_mut<'a>(answer: &'a mut Value, name: &str) -> &'a mut [Value] {
     let items = answer.pointer_mut(&format!("/result/{name}"));
     items.and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
 
-/// Changes every text of a value, wherever it stands.
+/// Changes every string in a value, at any depth.
 pub(super) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<String>) {
     match value {
         Value::String(text) => {
@@ -50,7 +50,7 @@ pub(super) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<Stri
     }
 }
 
-/// A list that shows these items, of which none is left out.
+/// A list that shows all of these items.
 pub(super) fn show_all(answer: &mut Value, items: Vec<Value>) {
     answer["result"] = json!({ "total": items.len(), "items": items, "truncated": false });
 }

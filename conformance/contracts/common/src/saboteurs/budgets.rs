@@ -1,4 +1,4 @@
-//! Servers that cut notes at the wrong place, or do not say that they did.
+//! Servers that cut notes at the wrong place, or do not report the cut.
 
 use agent_common::Real;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "cuts-inside-characters",
-        "a character that a cap meets in its middle becomes another one",
+        "a character that a cap splits becomes another one",
         &["COMMON-067", "COMMON-072", "COMMON-074"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -71,8 +71,8 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "cuts-whole-words",
-        "what is cut ends before the last space",
-        // What is told of a cut is judged by where it should be.
+        "a cut text ends before the last space",
+        // The cut's report is judged against the right place of the cut.
         &["COMMON-072", "COMMON-074"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -86,13 +86,13 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "marks-the-cut",
-        "what is cut ends in three dots, beyond the cap",
+        "a cut text ends in three dots, beyond the cap",
         &["COMMON-066", "COMMON-067", "COMMON-068", "COMMON-072", "COMMON-073", "COMMON-075"],
         &Bent(|server| server.around(marks_the_cut)),
     ),
     Adversary::server_saboteur(
         "cuts-lines-in-silence",
-        "notes that max_lines cut do not say so",
+        "notes cut by max_lines do not say so",
         &["COMMON-070", "COMMON-074", "COMMON-075"],
         &Bent(|server| server.around(cuts_lines_in_silence)),
     ),
@@ -104,7 +104,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "drops-the-last-line-end",
-        "notes that max_lines cut end without the end of their last line",
+        "notes cut by max_lines lack the end of their last line",
         &["COMMON-073", "COMMON-075"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -123,7 +123,7 @@ pub(crate) const ALL: &[Adversary] = &[
 
 const KNOBS: &[&str] = &["max_chars", "max_bytes", "max_lines"];
 
-/// The notes as `cut` leaves them, where this knob alone is turned.
+/// The notes after `cut`, if only this knob is set.
 fn cut(
     tool: &str,
     args: &Value,

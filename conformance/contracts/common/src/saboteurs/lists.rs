@@ -1,4 +1,4 @@
-//! Servers whose pages do not meet, or whose lists tell something else than there is.
+//! Servers whose pages overlap or leave gaps, or whose lists are wrong.
 
 use agent_common::Real;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "repeats-an-item",
         "a page begins with the last item of the page before",
-        // Pages at the end, and pages under a cap, begin at an offset as well.
+        // Pages at the end and capped pages also begin at an offset.
         &["COMMON-069", "COMMON-076", "COMMON-077"],
         &Bent(|server| {
             server.around(|tool, args, real| shifted(tool, args, real, |offset| offset - 1))
@@ -19,7 +19,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "skips-an-item",
-        "between two pages an item is lost", // Pages at the end, and pages under a cap, begin at an offset as well.
+        "between two pages an item is lost", // Pages at the end and capped pages also begin at an offset.
         &["COMMON-069", "COMMON-076", "COMMON-077"],
         &Bent(|server| {
             server.around(|tool, args, real| shifted(tool, args, real, |offset| offset + 1))
@@ -28,7 +28,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "ends-pages-in-silence",
         "a list that limit cut does not say so",
-        // With two knobs, the one that cut is told.
+        // With two limits, the answer names the one that cut.
         &["COMMON-076", "COMMON-077"],
         &Bent(|server| server.around(ends_pages_in_silence)),
     ),
@@ -59,7 +59,7 @@ pub(crate) const ALL: &[Adversary] = &[
         &Bent(|server| {
             server.around(|tool, args, real| {
                 capped(tool, args, real, |left, item| {
-                    // Each item has a bracket or a comma after it, and the list a bracket before it.
+                    // Each item is followed by a bracket or a comma, and a bracket precedes the list.
                     if item.len() + 1 < *left {
                         *left -= item.len() + 1;
                         return Fits::Shown;
@@ -122,7 +122,7 @@ fn shifted(tool: &str, args: &Value, real: Real<'_>, to: impl Fn(u64) -> u64) ->
 fn ends_pages_in_silence(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let mut answer = real(tool, args);
     let shown = answer["result"]["items"].as_array().map(Vec::len);
-    // Where max_chars cut, used is a number of bytes.
+    // If max_chars cut, `used` is a number of bytes.
     if shown.is_some() && answer["result"]["budget"]["used"] == json!(shown) {
         answer["result"]["truncated"] = json!(false);
         answer["result"] = without(&answer["result"], &["budget"]);
@@ -142,15 +142,15 @@ fn pages_before_it_filters(tool: &str, args: &Value, real: Real<'_>) -> Value {
     answer
 }
 
-/// What becomes of an item.
+/// What to do with an item.
 enum Fits {
     Shown,
     LeftOut,
     End,
 }
 
-/// A list under max_chars, by a reckoning of the saboteur's own: `fits` is told how many bytes are left, and the
-/// item as compact JSON.
+/// A list under max_chars, by the saboteur's own count: `fits` gets the number of bytes left and the item as compact
+/// JSON.
 fn capped(
     tool: &str,
     args: &Value,
@@ -183,7 +183,7 @@ fn capped(
     answer
 }
 
-/// A list that is shown as a whole, in an order of the saboteur's own.
+/// The whole list, in the saboteur's own order.
 fn sorted(
     tool: &str,
     args: &Value,

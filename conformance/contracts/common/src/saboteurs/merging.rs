@@ -1,4 +1,4 @@
-//! Servers whose branches and conflicts are not what they were told to be.
+//! Servers that mix up branches, merges or conflicts.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,14 +26,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "names-two-conflicts-alike",
         "the conflicts of one merge have the id of the first",
-        // Pages of conflicts are told by their ids, and so is which of two is resolved.
+        // Cases tell conflicts apart by id: on pages, and when one of two is resolved.
         &["COMMON-047", "COMMON-069", "COMMON-108"],
         &Bent(|server| server.around(names_two_conflicts_alike)),
     ),
     Adversary::server_saboteur(
         "merges-over-conflicts",
         "a node that both branches changed becomes theirs at once",
-        // Nothing is left to be told by a second merge, or to be kept for ours.
+        // A second merge finds no conflict, and ours is not kept.
         &["COMMON-050", "COMMON-105", "COMMON-108"],
         &Bent(|server| server.around(merges_over_conflicts)),
     ),
@@ -46,7 +46,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "merges-over-what-stayed",
         "a node that only the other branch changed is changed back",
-        // After a merge it is the same.
+        // The same is visible after a merge.
         &["COMMON-104", "COMMON-107"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -108,7 +108,7 @@ pub(crate) const ALL: &[Adversary] = &[
 
 const PREFIX: &str = "CONFLICT-";
 
-/// The id of a conflict as another, which the same salt turns back.
+/// Replaces the id of a conflict. The same salt reverses it.
 fn rename(text: &str, salt: u64) -> Option<String> {
     let digits = text.strip_prefix(PREFIX).filter(|digits| digits.len() == 32)?;
     let (head, tail) = digits.split_at_checked(16)?;
@@ -126,7 +126,7 @@ fn names_conflicts_by_process(tool: &str, args: &Value, real: Real<'_>) -> Value
     answer
 }
 
-/// Something for each workspace of this process, or for each merge in it.
+/// A counter for each workspace of this process, or for each merge in it.
 struct Memory(Mutex<BTreeMap<String, u64>>);
 
 impl Memory {
@@ -142,7 +142,7 @@ impl Memory {
     }
 }
 
-/// Who has an older id is served as well.
+/// Older ids still work.
 fn names_conflicts_by_merge(tool: &str, args: &Value, real: Real<'_>) -> Value {
     static MERGES: Memory = Memory::new();
     let merges = MERGES.count(&args["workspace"], u64::from(tool == "graph_merge"));
@@ -172,7 +172,7 @@ fn names_two_conflicts_alike(tool: &str, args: &Value, real: Real<'_>) -> Value 
     answer
 }
 
-/// The node of a conflict, on the branch of this role.
+/// The node of a conflict, on the branch with this role.
 fn node_of(args: &Value, conflict: &Value, role: &str) -> Value {
     let node = with(&only(args, &["workspace"]), "node", conflict["key"].clone());
     with(&node, "branch", conflict[role].clone())
@@ -208,7 +208,7 @@ fn forgets_the_last_merge(tool: &str, args: &Value, real: Real<'_>) -> Value {
     }
 }
 
-/// A merge after which every node that is no conflict is what `from` has.
+/// A merge after which every node without a conflict is as in `from`.
 fn brought_again(args: &Value, mut answer: Value, real: Real<'_>) -> Value {
     if !succeeded(&answer) {
         return answer;

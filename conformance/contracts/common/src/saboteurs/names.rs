@@ -1,4 +1,4 @@
-//! Servers that take names for other names, or for none.
+//! Servers that confuse names, or accept wrong ones.
 
 use agent_common::Real;
 use serde_json::Value;
@@ -60,7 +60,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "folds-case",
         "nodes are kept under their names in small letters",
-        // Capitals come before small letters, where there are any.
+        // Capitals sort before small letters, if there are any.
         &["COMMON-042", "COMMON-079"],
         &Bent(|server| {
             server.around(|tool, args, real| match args.get("node").and_then(Value::as_str) {
@@ -72,7 +72,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "gives-steps-new-ids",
         "a step has another id once its task has one step more",
-        // Whoever holds on to an id of before is refused.
+        // A client that kept the earlier id is refused.
         &["COMMON-002", "COMMON-003", "COMMON-005", "COMMON-025", "COMMON-100"],
         &Bent(|server| server.around(gives_steps_new_ids)),
     ),
@@ -107,7 +107,7 @@ fn shares_the_focus(tool: &str, args: &Value, real: Real<'_>) -> Value {
     shared.filter(succeeded).unwrap_or(answer)
 }
 
-/// Keeps a space around an id as a character that the server takes for a letter.
+/// Keeps a space around an id, as a character that the server takes for a letter.
 fn keeps_white_space(tool: &str, args: &Value, real: Real<'_>) -> Value {
     const SPACE: char = '\u{e020}';
     let Some(id) = args.get("node").and_then(Value::as_str) else {
@@ -122,14 +122,14 @@ fn keeps_white_space(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let after = id.len() - id.trim_end_matches(' ').len();
     let spaces = |count: usize| SPACE.to_string().repeat(count);
     let kept = format!("{}{}{}", spaces(before), id.trim_matches(' '), spaces(after));
-    // What is checked is what is left without them.
+    // The check sees the id without them.
     let checked = id.trim().chars().count() + before + after > 256;
     let mut answer = real(tool, &if checked { args.clone() } else { with(args, "node", kept) });
     each_text(&mut answer, &|text| Some(text.replace(SPACE, " ")));
     answer
 }
 
-/// Refuses what is too long by another count, as the server refuses what is too long.
+/// Refuses names that are too long by another count, with the server's own refusal.
 fn limited(
     tool: &str,
     args: &Value,
@@ -144,7 +144,7 @@ fn limited(
     }
 }
 
-/// A step's id ends in the number of steps that there are.
+/// A step's id ends in the number of steps.
 fn gives_steps_new_ids(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let steps_of = |args: &Value| {
         let list = real("steps_list", &only(args, &["workspace", "task"]));

@@ -1,4 +1,4 @@
-//! Servers that refuse and act all the same, that answer in other words, or give advice that does not help.
+//! Servers that refuse and act anyway, answer in the wrong form, or suggest calls that do not help.
 
 use agent_common::Real;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "forgets-the-other-checkpoint",
         "a patch that names one checkpoint takes the other one back",
-        // What was confirmed before does not count any longer.
+        // An earlier confirmation no longer counts.
         &["COMMON-099", "COMMON-101"],
         &Bent(|server| server.around(forgets_the_other_checkpoint)),
     ),
@@ -225,7 +225,7 @@ fn forgets_the_other_checkpoint(tool: &str, args: &Value, real: Real<'_>) -> Val
     real(tool, &with(args, "checkpoints", all))
 }
 
-/// The answer, with each of its suggestions changed.
+/// The answer with each of its suggestions changed.
 fn suggesting(mut answer: Value, change: impl Fn(&mut Value)) -> Value {
     answer["suggestions"].as_array_mut().into_iter().flatten().for_each(change);
     answer

@@ -1,4 +1,4 @@
-//! Servers that lose updates, or count them in ways of their own.
+//! Servers that lose updates, or count revisions wrongly.
 
 use agent_common::Real;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision",
         "a write is done whatever revision it expects",
-        // What a refusal for a revision tells and suggests can be shown of none that is never made.
+        // Without a refusal, its message and suggestion cannot be shown either.
         &[
             "COMMON-008",
             "COMMON-009",
@@ -58,7 +58,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision-of-conflicts",
         "a conflict is resolved whatever is expected",
-        // What a refusal tells and suggests can be shown of none that is never made.
+        // Without a refusal, its message and suggestion cannot be shown either.
         &["COMMON-012", "COMMON-013", "COMMON-054", "COMMON-055", "COMMON-056", "COMMON-057"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -70,14 +70,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "takes-the-revision-before",
         "a write that comes one write too late is done",
-        // A story about two writers has the numbers of their revisions in it.
+        // A scenario with two writers contains their revision numbers.
         &["COMMON-054", "COMMON-055", "COMMON-056", "COMMON-058", "COMMON-064"],
         &Bent(|server| server.around(takes_the_revision_before)),
     ),
     Adversary::server_saboteur(
         "ignores-the-alias",
         "a write is done whatever expected_version says",
-        // No advice comes where nothing is refused.
+        // Without a refusal there is no suggestion.
         &["COMMON-013", "COMMON-056"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -89,14 +89,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "writes-and-refuses",
         "a write that is refused for its revision is done all the same",
-        // Of writes that race, one is done and the others are as well.
+        // Of racing writes one should take effect, but all do.
         &["COMMON-055", "COMMON-058", "COMMON-064"],
         &Bent(|server| server.around(writes_and_refuses)),
     ),
     Adversary::server_saboteur(
         "counts-by-twos",
         "each write of a plan adds 2 to its revision",
-        // Of writes that race, it is told by the revision how many were done.
+        // In a race, the revision shows how many writes took effect.
         &["COMMON-058", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -107,7 +107,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "counts-from-seven",
-        "the first revision of a plan is 7", // Revisions that grow by ones, and races, are told by their numbers.
+        "the first revision of a plan is 7", // Cases about steps of one, and about races, check the numbers.
         &["COMMON-058", "COMMON-059", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
@@ -130,7 +130,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "tells-the-revision-before",
         "the answer to a patch of a step tells the revision that was there before",
-        // Whoever goes on from a revision that is told so goes on from the wrong one.
+        // A client that continues from this revision continues from the wrong one.
         &["COMMON-052", "COMMON-053", "COMMON-055", "COMMON-056", "COMMON-058"],
         &Bent(|server| server.around(tells_the_revision_before)),
     ),
@@ -138,7 +138,7 @@ pub(crate) const ALL: &[Adversary] = &[
 
 const EXPECTED: &[&str] = &["expected_revision", "expected_version"];
 
-/// Does a write that the server refuses for its revision, where the saboteur does not look.
+/// Performs a write that the server refuses for its revision, if the saboteur does not check it.
 fn unless_checked(
     tool: &str,
     args: &Value,
@@ -152,7 +152,7 @@ fn unless_checked(
     }
 }
 
-/// The revision that a write was refused for. The server suggests to write again with it.
+/// The current revision according to a refusal. The server suggests writing again with it.
 fn there_is(refusal: &Value) -> Option<u64> {
     refusal["suggestions"][0]["params"]["expected_revision"].as_u64()
 }
@@ -173,17 +173,17 @@ fn takes_the_revision_before(tool: &str, args: &Value, real: Real<'_>) -> Value 
 
 fn writes_and_refuses(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let mut answer = real(tool, args);
-    // A conflict cannot be resolved twice, so its advice would be wrong.
+    // A conflict cannot be resolved twice, so the suggestion would be wrong.
     let refused = failed_with(&answer, "REVISION_MISMATCH") && tool.ends_with("_patch");
     if let Some(there) = there_is(&answer).filter(|_| refused) {
         real(tool, &without(args, EXPECTED));
-        // The advice is right, for it is not what this saboteur is about.
+        // The suggestion stays right, because this saboteur is not about it.
         answer["suggestions"][0]["params"]["expected_revision"] = json!(there + 1);
     }
     answer
 }
 
-/// Tells other revisions of plans. `read` finds the real one in what a caller expects.
+/// Reports other revisions of plans. `read` maps an expected revision back to the real one.
 fn counted(
     tool: &str,
     args: &Value,
@@ -194,7 +194,7 @@ fn counted(
     if !tool.starts_with("plans_") {
         return real(tool, args);
     }
-    /// No plan of a test is written so often.
+    /// More writes than any test makes to a plan.
     const NEVER: u64 = 1 << 40;
     let mut args = args.clone();
     for name in EXPECTED {

@@ -1,4 +1,4 @@
-//! Runs that ask nobody, or do not do as they were told.
+//! Runs that do not ask for approval, or ignore the answer.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,32 +43,32 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::saboteur(
         "runs-what-was-proposed",
-        "the arguments that the user put in place are told and not used",
+        "the user's arguments are reported but not used",
         &["RUNS-100", "RUNS-105", "RUNS-118"],
         |subject| under_rules(subject, Arc::new(RunsProposed)),
     )
     .slow(),
     Adversary::saboteur(
         "forwards-what-was-proposed",
-        "the provider is told the arguments that it proposed",
+        "the provider gets the arguments that it proposed",
         &["RUNS-105"],
         |subject| under_rules(subject, Arc::new(ForwardsProposed)),
     ),
     Adversary::saboteur(
         "keeps-a-no-to-itself",
-        "the provider is not told that the user said no",
+        "the provider does not learn that the user denied",
         &["RUNS-104"],
         |subject| under_rules(subject, Arc::new(KeepsANo)),
     ),
     Adversary::saboteur(
         "forwards-a-no-as-a-yes",
-        "the provider is told that it may, whatever the user said",
+        "the provider gets an approval, whatever the user answered",
         &["RUNS-104"],
         |subject| under_rules(subject, Arc::new(ForwardsYes)),
     ),
     Adversary::saboteur(
         "forwards-unasked",
-        "the provider is told of a yes that nobody was asked for",
+        "the provider gets an approval that nobody was asked for",
         &["RUNS-117"],
         |subject| under_rules(subject, Arc::new(ForwardsUnasked)),
     ),
@@ -110,10 +110,10 @@ fn is(tool: &Tool, command: &str) -> bool {
     tool.args["cmd"].as_str().is_some_and(|given| given == command)
 }
 
-/// What is harmless, or is not.
+/// Harmless in one mode, not in another.
 const INSTALL: &str = "make install";
 
-/// The nodes that were asked about their tests.
+/// The nodes that already asked about their tests.
 #[derive(Default)]
 struct OneYes(Mutex<HashSet<Id>>);
 

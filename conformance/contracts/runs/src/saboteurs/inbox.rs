@@ -1,4 +1,4 @@
-//! Runs that lose, mix up or repeat what their nodes are to work on.
+//! Runs that lose, mix up or repeat the inputs of their nodes.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "tells-of-handoffs-alone",
-        "a handoff is told, and in nobody's inbox",
+        "a handoff is reported, but reaches no inbox",
         &[
             "RUNS-059", "RUNS-063", "RUNS-091", "RUNS-118", "RUNS-120", "RUNS-121", "RUNS-122",
             "RUNS-123", "RUNS-124", "RUNS-125",

@@ -1,7 +1,7 @@
-//! The reference with one promise broken, in a way that no single answer shows.
+//! The reference with one broken promise, in a way that no single answer shows.
 //!
-//! A saboteur is an entry in the table of its theme and a short function that bends the reference. It breaks exactly
-//! the requirements that its entry names, in every run.
+//! A saboteur is an entry in the table of its theme, and a short function that modifies the reference. In every run
+//! it breaks exactly the requirements that its entry names.
 
 pub(crate) mod asking;
 pub(crate) mod inbox;

@@ -1,4 +1,4 @@
-//! Runs that go round in circles, or stop without need.
+//! Runs that do not notice a loop, or stop without need.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "stalls-without-a-pause",
-        "a stall is told, and the run goes on",
+        "a stall is reported, but the run goes on",
         &["RUNS-123", "RUNS-126", "RUNS-128", "RUNS-129", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(StallsWithoutPause)),
     )
     .slow(),
     Adversary::saboteur(
         "stalls-without-evidence",
-        "a stall is told, and not what came again",
+        "a stall is reported without its evidence",
         &["RUNS-124"],
         |subject| under_rules(subject, Arc::new(StallsWithoutEvidence)),
     ),
@@ -101,7 +101,7 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
 ];
 
-/// One of the three things is not looked at.
+/// Ignores one of the three kinds of repetition.
 struct Unwatched(usize);
 
 impl Policy for Unwatched {

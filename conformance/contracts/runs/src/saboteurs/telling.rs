@@ -1,4 +1,4 @@
-//! Runs whose log, history or stream tells another story than what happened.
+//! Runs whose log, history or stream differs from what happened.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,13 +43,13 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::saboteur(
         "streams-the-diff-first",
-        "the stream tells the diff of a turn before its final message; the log does not",
+        "the stream has the diff of a turn before its final message; the log does not",
         &["RUNS-019", "RUNS-076"],
         |subject| under_rules(subject, Arc::new(StreamsDiffFirst)),
     ),
     Adversary::saboteur(
         "streams-to-one-consumer-alone",
-        "a new edge is told to the first who reads of it",
+        "only the first consumer gets the event of a new edge",
         &["RUNS-019", "RUNS-132"],
         |subject| under_rules(subject, Arc::new(StreamsToOne::default())),
     )
@@ -62,7 +62,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::saboteur(
         "does-not-log-deleted-edges",
-        "that an edge is gone is told and not written",
+        "the removal of an edge is streamed but not logged",
         &["RUNS-014", "RUNS-019", "RUNS-150"],
         |subject| under_rules(subject, Arc::new(DoesNotLogDeletions)),
     )
@@ -92,13 +92,13 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "records-what-it-refuses",
-        "a message to a node that is not there is refused, and told",
+        "a message to a missing node is refused, but reported",
         &["RUNS-146"],
         |subject| under_rules(subject, Arc::new(RecordsRefused)),
     ),
 ];
 
-/// A member of the event, if it is a text.
+/// A member of the event, if it is a string.
 fn text_of(line: &Line, name: &str) -> Option<String> {
     let event: Value = serde_json::from_str(&line.json).ok()?;
     event[name].as_str().map(str::to_owned)
@@ -112,7 +112,7 @@ fn lock<T>(memory: &Mutex<T>) -> MutexGuard<'_, T> {
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Final messages and diffs that follow them change places: they are always written together.
+/// Swaps final messages with the diffs that follow them; they are always written together.
 fn diff_first(mut lines: Vec<Line>) -> Vec<Line> {
     let last = lines.len().saturating_sub(1);
     for at in 0..last {
@@ -222,7 +222,7 @@ impl Policy for LogsLate {
         let Some(run) = lines.last().and_then(|line| text_of(line, "runId")) else { return lines };
         let mut late = lock(&self.0);
         let before = match lines.pop() {
-            // Without its beginning a run could not be opened again, and much else would be broken.
+            // Without its first line a run could not be reopened, which would break much else.
             Some(last) if is(&last, "run.patch") => {
                 lines.push(last);
                 late.remove(&run)
@@ -242,10 +242,10 @@ impl Policy for WritesAnew {
     }
 }
 
-/// So many of a kind are logged.
+/// The log keeps this many lines of each kind.
 const ROOM: usize = 8;
 
-/// How many of each kind each run has logged.
+/// Logged lines of each kind, by run.
 #[derive(Default)]
 struct LogsEight(Mutex<HashMap<(Option<String>, &'static str), usize>>);
 

@@ -1,4 +1,4 @@
-//! Runs whose prompts, artifacts, edges or doors are not as they should be.
+//! Runs with wrong prompts, artifacts, edges or access checks.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -80,7 +80,7 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "tells-where-from-its-own-folder",
-        "the path of an artifact is told as it is from the folder of the server",
+        "artifact paths are relative to the server's folder",
         &["RUNS-089"],
         |subject| under_rules(subject, Arc::new(RelativePaths)),
     ),
@@ -242,7 +242,7 @@ impl Policy for RelativePaths {
     }
 }
 
-/// With this before the id.
+/// Puts this prefix before the id.
 struct Refers(&'static str);
 
 impl Policy for Refers {

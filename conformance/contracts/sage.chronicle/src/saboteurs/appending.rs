@@ -1,4 +1,4 @@
-//! What an append does to its file, and to what was there before.
+//! Appends that damage the file or earlier events.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -20,14 +20,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "rolls-back-the-dead",
         "what a process wrote is undone when it is killed",
-        // A story that shows both promises blames both.
+        // A scenario that shows both promises blames both.
         &["CHRONICLE-008", "CHRONICLE-009"],
         rolls_back_the_dead,
     ),
     Adversary::saboteur(
         "writes-behind",
         "an append is acknowledged and written with the next call",
-        // All that looks at the file itself, or from another process.
+        // Visible to every check of the file itself, or from another process.
         &[
             "CHRONICLE-006",
             "CHRONICLE-007",
@@ -45,7 +45,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "glues-to-a-partial-line",
         "an append goes on where a torn line ended",
-        // A story that shows both promises blames both.
+        // A scenario that shows both promises blames both.
         &["CHRONICLE-018", "CHRONICLE-019"],
         glues_to_a_partial_line,
     ),
@@ -104,7 +104,7 @@ fn rewrites_old_lines(subject: Subject) -> Subject {
     })
 }
 
-/// A journal of each writing process says how long the file was; its lock says that the process lives.
+/// A journal for each writing process records the length of the file. Its lock shows that the process is alive.
 fn rolls_back_the_dead(subject: Subject) -> Subject {
     static JOURNALS: Memory<File> = Memory::new();
     fn roll_back(file: &Path) -> Option<()> {
@@ -140,7 +140,7 @@ fn rolls_back_the_dead(subject: Subject) -> Subject {
             JOURNALS
                 .of(&call, path(&args), |journal| {
                     if journal.is_none() {
-                        // Nobody may find it unlocked, so it gets its name when it is locked.
+                        // It gets its name only once it is locked, so that nobody finds it unlocked.
                         let (nameless, name) = (
                             beside(&file, &format!(".new-{}", std::process::id())),
                             beside(&file, &format!(".journal-{}", std::process::id())),
@@ -159,7 +159,7 @@ fn rolls_back_the_dead(subject: Subject) -> Subject {
     })
 }
 
-/// What was written is taken back at once, and put back with the next call of the session.
+/// Removes the written bytes at once, and restores them at the session's next call.
 fn writes_behind(subject: Subject) -> Subject {
     static BEHIND: Memory<(PathBuf, Vec<u8>)> = Memory::new();
     static UNDER_WAY: Memory<Calls> = Memory::new();

@@ -42,7 +42,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
 ];
 
-/// So many fit.
+/// How many appends fit.
 const ROOM: usize = 8;
 
 fn drops_what_does_not_fit(subject: Subject) -> Subject {
@@ -57,7 +57,7 @@ fn drops_what_does_not_fit(subject: Subject) -> Subject {
     })
 }
 
-/// Half of the line, what others have to say, and the other half.
+/// Writes half of the line, lets others write, then writes the rest.
 async fn in_two(file: &Path, line: &str) -> Reply {
     let (first, second) = line.as_bytes().split_at(line.len() / 2);
     add(file, first)?;
@@ -78,7 +78,7 @@ fn writes_in_pieces(subject: Subject) -> Subject {
     })
 }
 
-/// Whether another process writes to the file as well, and has marked it so.
+/// Whether another process also writes to the file and has marked it.
 async fn has_company(file: &Path) -> Result<bool, proofmark_protocol::Failure> {
     let mine = beside(file, &format!(".writer-{}", std::process::id()));
     fs::write(&mine, "").map_err(own_fault)?;

@@ -17,7 +17,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "makes-the-file-first",
         "a malformed event is refused when file and folder are made",
-        // A story that shows both promises blames both.
+        // A scenario that shows both promises blames both.
         &["CHRONICLE-047", "CHRONICLE-052"],
         makes_the_file_first,
     ),
@@ -89,7 +89,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
 ];
 
-/// Keeps a chronicle elsewhere, wherever `other` says so, and finds it there again.
+/// Stores a chronicle elsewhere if `other` says so, and finds it there again.
 fn renames(subject: Subject, other: fn(&Call, &str) -> Option<String>) -> Subject {
     around_all(subject, "chronicle.", move |call, mut args, inner: Next| async move {
         if let Some(other) = other(&call, path(&args)) {
@@ -196,7 +196,7 @@ fn cuts_paths_at_nul(subject: Subject) -> Subject {
     })
 }
 
-/// What the saboteur says about what it does.
+/// How the saboteur answers after its deed.
 #[derive(Clone, Copy, PartialEq)]
 enum Says {
     Nothing,
@@ -217,7 +217,7 @@ fn has_link(call: &Call, args: &Value) -> bool {
     }) && !path(args).contains("..")
 }
 
-/// Does the work outside of the workspace, without a look at where it is.
+/// Works outside the workspace without checking the path.
 fn goes_out(subject: Subject, out: fn(&Call, &Value) -> bool, says: Says) -> Subject {
     let subject = around(subject, READS, move |call, args, inner: Next| async move {
         if out(&call, &args) && says == Says::Nothing {

@@ -34,7 +34,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
 ];
 
-/// Whether the reference would take it.
+/// Whether the reference would accept it.
 fn is_right(args: &Value) -> bool {
     let event = &args["event"];
     let text = |value: &Value| value.is_string();

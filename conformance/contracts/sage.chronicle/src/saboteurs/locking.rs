@@ -1,4 +1,4 @@
-//! Locks that do not lock, do not open, or lock too much.
+//! Locks that do not lock, are not released, or lock too much.
 
 use std::fs::{self, File};
 
@@ -107,8 +107,7 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
 ];
 
-/// Writes when the lock does not come free and `ignores` says of the holder, this process or another,
-/// that it does not count.
+/// Writes without the lock if `ignores` says that the holder (this process or another) does not count.
 fn goes_on_without(subject: Subject, ignores: fn(bool) -> bool) -> Subject {
     around(watch_locks(subject), APPENDS, move |call, args, inner: Next| async move {
         let own = is_held_here(&call, path(&args));
@@ -149,7 +148,7 @@ fn never_releases(subject: Subject) -> Subject {
         let file = file(&call, &args);
         let kept = beside(&file, ".kept");
         let patient = args["lockTimeoutMs"].as_u64() >= Some(10_000);
-        // To wait for what never comes would only take time.
+        // Waiting for a lock that never comes free would only waste time.
         if patient && is_held(&file) && until(|| kept.exists()).await {
             args["lockTimeoutMs"] = 20.into();
         }
@@ -246,7 +245,7 @@ fn keeps_the_lock_after_a_refusal(subject: Subject) -> Subject {
     around(subject, APPENDS, async |call, args, inner: Next| {
         let place = Turn::take(&CALLS, &call, path(&args));
         let answer = inner.call(call.clone(), args.clone()).await;
-        // Those that were sent with it would wait for ever, or not, as it happens.
+        // Appends sent together with it would otherwise wait or not, by chance.
         if place.number == 1
             && refuses_event(&answer)
             && let Ok(kept) = File::open(file(&call, &args))

@@ -1,4 +1,4 @@
-//! What these saboteurs share: the chronicle's files, and who holds a lock.
+//! Helpers of these saboteurs: the chronicle's files, and who holds a lock.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -21,19 +21,19 @@ pub(super) fn path(args: &Value) -> &str {
     args["path"].as_str().unwrap_or_default()
 }
 
-/// The file that a call speaks of.
+/// The file of a call.
 pub(super) fn file(call: &Call, args: &Value) -> PathBuf {
     root(call).join(path(args))
 }
 
-/// A file beside another.
+/// A file next to another.
 pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// What is in a file; nothing if it cannot be read.
+/// The content of a file; empty if it cannot be read.
 pub(super) fn bytes(file: &Path) -> Vec<u8> {
     fs::read(file).unwrap_or_default()
 }
@@ -50,7 +50,7 @@ pub(super) fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(file, bytes).map_err(own_fault)
 }
 
-/// Appends without a look at any lock.
+/// Appends without taking a lock.
 pub(super) fn add(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let opened = File::options().append(true).create(true).open(file);
     opened.and_then(|mut file| file.write_all(bytes)).map_err(own_fault)
@@ -63,7 +63,7 @@ pub(super) fn line(args: &Value) -> String {
     entry.map(|entry| entry.line().to_owned()).unwrap_or_default()
 }
 
-/// Appends with an id of the saboteur's choice, in the reference's own good manner.
+/// Appends through the reference, with an id of the saboteur's choice.
 pub(super) async fn append_as(call: Call, mut args: Value, id: String) -> Reply {
     args["event"]["eventId"] = id.into();
     let root = root(&call);
@@ -83,7 +83,7 @@ pub(super) fn refusal(error: &SageError) -> Failure {
     contract_error(error.to_json())
 }
 
-/// A lock that would not come free, as the reference tells it.
+/// The reference's error for a lock timeout.
 pub(super) fn lock_timeout(args: &Value) -> Failure {
     contract_error(json!({
         "name": "LockTimeoutError", "code": "ELOCK_TIMEOUT", "message": "the lock is held",
@@ -99,7 +99,7 @@ pub(super) fn code(answer: &Reply) -> Option<&str> {
     }
 }
 
-/// Whether the event, and not another argument, was refused.
+/// Whether the event was refused, rather than another argument.
 pub(super) fn refuses_event(answer: &Reply) -> bool {
     let Err(Failure::Contract(error)) = answer else { return false };
     error["code"] == "EVALIDATION"
@@ -108,10 +108,11 @@ pub(super) fn refuses_event(answer: &Reply) -> bool {
         })
 }
 
-/// Locks that the hook holds, told by a file beside the chronicle that is locked as long as they are.
+/// Locks that the hook holds. Each has a marker file beside the chronicle, which is locked as long as the lock is
+/// held.
 static HELD: Memory<File> = Memory::new();
 
-/// Keeps track of what the hook holds, for [`is_held`].
+/// Keeps track of the hook's locks, for [`is_held`].
 pub(super) fn watch_locks(subject: Subject) -> Subject {
     let subject = around(subject, HOLD, async |call, args, inner: Next| {
         let answer = inner.call(call.clone(), args.clone()).await;
@@ -124,7 +125,7 @@ pub(super) fn watch_locks(subject: Subject) -> Subject {
     });
     around(subject, RELEASE, async |call, args, inner: Next| {
         if let Some(mark) = HELD.of(&call, path(&args), Option::take) {
-            // Before it is unlocked: who finds a mark without its lock has found a dead holder's.
+            // Before the unlock: a marker without a lock means a dead holder.
             fs::remove_file(beside(&file(&call, &args), ".held")).map_err(own_fault)?;
             drop(mark);
         }
@@ -137,13 +138,13 @@ pub(super) fn is_held(file: &Path) -> bool {
     File::open(beside(file, ".held")).is_ok_and(|mark| mark.try_lock().is_err())
 }
 
-/// Whether a dead process held it when it died.
+/// Whether a process died while it held the lock.
 pub(super) fn is_left_by_the_dead(file: &Path) -> bool {
     let name = beside(file, ".held");
     File::open(&name).is_ok_and(|mark| mark.try_lock().is_ok()) && name.exists()
 }
 
-/// Whether it is this process that holds it.
+/// Whether this process holds the lock.
 pub(super) fn is_held_here(call: &Call, path: &str) -> bool {
     HELD.of(call, path, |held| held.is_some())
 }

@@ -164,7 +164,7 @@ fn reading_ends_the_line(subject: Subject) -> Subject {
 fn tail_from_the_head(subject: Subject) -> Subject {
     around(subject, &["chronicle.tailChronicle"], async |call, mut args, inner: Next| {
         let wanted = args["n"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(10);
-        // Wrong arguments are refused as ever.
+        // Wrong arguments are refused as usual.
         if args["n"].as_u64().is_some() {
             args["n"] = Value::from(u32::MAX);
         }

@@ -1,4 +1,4 @@
-//! Any query of the graph in memory.
+//! Fuzzes queries of the in-memory graph.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -25,9 +25,9 @@ static GRAPH: LazyLock<MemoryGraph> = LazyLock::new(|| {
     MemoryGraph::from_script(&script).expect("the script is right")
 });
 
-/// The query stands before the first NUL, the parameters after it as JSON.
+/// The bytes before the first NUL are the query, the rest its parameters as JSON.
 ///
-/// A query finds rows that all have the same columns, the same each time, or is refused by name.
+/// A query returns rows with the same columns, the same rows each time, or fails with a contract error.
 pub(super) fn graph(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (query, params) = text.split_once('\0').unwrap_or((text, "{}"));
@@ -52,12 +52,12 @@ pub(super) fn graph(bytes: &[u8]) {
             }
         }
     }
-    // Of a commit that is not there nothing is found; what is no query is none there either.
+    // A missing commit has no rows, and an invalid query is still invalid there.
     let nowhere = GRAPH.query(query, &params, Some("no such commit"));
     assert!(nowhere.is_err() || nowhere.is_ok_and(|rows| rows.is_empty()));
 }
 
-/// Every query of a case, and some that use all that is understood.
+/// Every query in the cases, and some that use the whole grammar.
 pub(super) fn queries(top: &Path) -> Vec<Vec<u8>> {
     let made = [
         "MATCH (n:Function {name: $name})-[:CALLS]->(m:Function) WHERE m.lines <> 3 AND n.exported = true \

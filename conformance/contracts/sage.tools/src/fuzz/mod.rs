@@ -1,4 +1,4 @@
-//! Schemas of tools, and what tools tell when they know secrets; patches; and queries of the graph.
+//! Fuzzes tool schemas, redaction of secrets, patches and graph queries.
 
 mod graph;
 mod patch;
@@ -24,8 +24,8 @@ pub(crate) const TARGETS: &[FuzzTarget] = &[
 
 /// A schema, then an input, both JSON.
 ///
-/// A schema can be used or is refused by name. An input is judged the same each time; what fits, fits by the judgement of
-/// others too, since the only thing that is done to a schema is to close it.
+/// A schema is valid or refused with a contract error. An input gets the same verdict each time. An input that fits
+/// also fits according to another validator, because the only change to a schema is to close it.
 fn schema(bytes: &[u8]) {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
     let (Some(Ok(schema)), Some(Ok(input))) = (values.next(), values.next()) else { return };
@@ -68,8 +68,8 @@ fn schema(bytes: &[u8]) {
     }
 }
 
-/// Three secrets and then texts, with NULs between: what a tool tells of the texts holds none of the secrets, no line of
-/// one, and none as JSON writes it.
+/// Three secrets, then texts, separated by NULs. No output of a tool may contain a secret, a line of one, or its
+/// JSON-escaped form.
 fn redact(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let mut parts = text.split('\0').map(str::to_owned);
@@ -112,10 +112,10 @@ fn redact(bytes: &[u8]) {
 
 const NAMES: [&str; 3] = ["A", "B", "C"];
 
-/// Members of results, errors and logs by their own names, which tell nothing.
+/// Names of members in results, errors and logs; they reveal nothing.
 const OWN: [&str; 7] = ["code", "message", "name", "msg", "data", "ts", "cause"];
 
-/// How a secret may appear.
+/// The forms in which a secret may appear.
 fn forms(secret: &str) -> Vec<String> {
     let lines = secret.split(['\n', '\r']).filter(|line| line.chars().count() >= 4);
     let mut forms: Vec<String> = lines.chain([secret]).map(str::to_owned).collect();
@@ -151,7 +151,7 @@ impl SecretProvider for Vault {
     }
 }
 
-/// Tells the same texts in every place where a tool can tell something.
+/// A tool that returns the texts in every place where a tool can return something.
 struct Chatterbox {
     schema: Value,
     texts: Vec<String>,
@@ -167,7 +167,7 @@ impl Tool for Chatterbox {
     }
 
     fn execute<'a>(&'a self, input: Value, context: &'a ToolContext) -> BoxFuture<'a, ToolResult> {
-        // In brackets no text is one of the names that the contract itself uses.
+        // In brackets, so that no text equals a name that the contract uses.
         let named = self.texts.iter().map(|text| (format!("<{text}>"), json!([text])));
         let data: Value = Value::Object(named.collect());
         let whole = self.texts.concat();
@@ -187,7 +187,7 @@ impl Tool for Chatterbox {
     }
 }
 
-/// A clock that stands still.
+/// A fixed clock.
 struct Noon;
 
 impl Clock for Noon {
@@ -201,7 +201,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     runtime.expect("a runtime without pipes").block_on(future)
 }
 
-/// Every schema of a case with every input that a case gives a tool of that name.
+/// Every schema in the cases, with every input that a case gives to a tool of that name.
 fn schemas(top: &Path) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for case in all_cases(top) {
@@ -221,7 +221,7 @@ fn schemas(top: &Path) -> Vec<Vec<u8>> {
     short(seeds)
 }
 
-/// The secrets of each case, with all that its fakes and its files say.
+/// The secrets of each case, with everything in its fakes and files.
 fn secrets(top: &Path) -> Vec<Vec<u8>> {
     let made = [
         "xyz\0xyzzy\0zy\0xyzzy and xyz\0xy\0z",

@@ -1,4 +1,4 @@
-//! Any patch on any file.
+//! Fuzzes patches on files.
 
 use std::fs;
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::{Noon, block_on};
 
 const FILE: &str = "a.txt";
 
-/// The file stands before the first NUL, the patch after it; without one there is no file.
+/// The bytes before the first NUL are the file, the rest is the patch. Without a NUL there is no file.
 ///
-/// What fits gives a diff that says the same and can be taken back. What is refused changes nothing, and `check` tells
-/// beforehand which of the two it will be.
+/// A patch that fits returns a diff with the same effect, which can be reversed. A refused patch changes nothing.
+/// `check` predicts which of the two happens.
 pub(super) fn patch(bytes: &[u8]) {
     let (old, patch) = match bytes.iter().position(|byte| *byte == 0) {
         Some(at) => (Some(bytes[..at].to_vec()), &bytes[at + 1..]),
@@ -35,13 +35,13 @@ pub(super) fn patch(bytes: &[u8]) {
         return;
     }
 
-    let diff = edited["data"]["diff"].as_str().expect("what was done is told as a diff");
+    let diff = edited["data"]["diff"].as_str().expect("a successful edit returns a diff");
     place.put(old.as_deref());
     let again = place.edit(diff, "apply");
     assert_eq!((again["ok"] == true, place.content()), (true, new), "{diff}\n{again}");
 
     let back = place.edit(&reversed(diff), "apply");
-    // Hunks that touch each other may stand at the beginning of the new file and not of the old one.
+    // Adjacent hunks may stand at the beginning of the new file but not of the old one.
     let may_refuse = diff.lines().filter(|line| line.starts_with("@@")).count() > 1;
     if back["ok"] == true || !may_refuse {
         assert_eq!((back["ok"] == true, place.content()), (true, old), "{diff}\n{back}");
@@ -75,7 +75,7 @@ impl Scratch {
         }
     }
 
-    /// Of the only file that there may be.
+    /// The content of the only file, if there is one.
     fn content(&self) -> Option<Vec<u8>> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder is there");
         let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -88,7 +88,7 @@ impl Scratch {
         let edited = block_on(run(&self.registry, &Noon, "Edit", input, &self.context));
         let edited = edited.to_json();
         if edited["ok"] != true {
-            // Without a file to change it is the file that is wrong.
+            // Without a file to change, the path is at fault.
             let code = edited["error"]["code"].as_str();
             assert!(matches!(code, Some("EVALIDATION" | "EIO")), "{edited}");
         }
@@ -96,7 +96,7 @@ impl Scratch {
     }
 }
 
-/// The diff that takes this one back. It begins with its two headers.
+/// The diff that reverses this one. It begins with its two headers.
 fn reversed(diff: &str) -> String {
     let mut lines = diff.split_inclusive('\n');
     let (old, new) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -119,7 +119,7 @@ fn reversed(diff: &str) -> String {
     back
 }
 
-/// Every patch of a case, on the files that the case begins with.
+/// Every patch in the cases, on the files that the case begins with.
 pub(super) fn patches(top: &Path) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for case in all_cases(top) {

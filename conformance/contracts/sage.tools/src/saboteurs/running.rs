@@ -1,4 +1,4 @@
-//! Tools that run when they must not, or leave what they must not.
+//! Tools that run when they must not, or leave behind what they must not.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -91,7 +91,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "runs-what-does-not-fit",
         "input that is refused is executed all the same",
-        // Wherever input is refused, nobody must be asked to run it.
+        // Refused input must never reach a tool.
         &["TOOLS-006", "TOOLS-021", "TOOLS-027", "TOOLS-028", "TOOLS-117", "TOOLS-123"],
         |subject| runs_what_is_refused(subject, &["EVALIDATION"]),
     ),
@@ -126,7 +126,7 @@ pub(crate) const ALL: &[Adversary] = &[
         &["TOOLS-029", "TOOLS-035", "TOOLS-036"],
         |subject| {
             around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
-                // Where nothing else is wrong: a fault of the graph would be the first answer's.
+                // Only if nothing else is wrong: a fault of the graph would belong to the first answer.
                 let plain = args["input"].as_object().is_some_and(|input| {
                     input.keys().all(|name| ["query", "params", "commit"].contains(&name.as_str()))
                         && input.get("query").is_some_and(Value::is_string)
@@ -158,10 +158,10 @@ fn file(call: &Call, args: &Value) -> PathBuf {
     root(call).join(args["input"]["file"].as_str().unwrap_or_default())
 }
 
-/// Whether what the path names lies outside, links and all.
+/// Whether the path is outside the workspace, after resolving links.
 fn leads_out(call: &Call, args: &Value) -> bool {
     let mut place = file(call, args);
-    // What is not there yet lies where its folder lies.
+    // A path that does not exist yet is where its folder is.
     while !place.exists() && place.symlink_metadata().is_err() {
         let Some(parent) = place.parent().map(Path::to_owned) else { return true };
         place = parent;
@@ -199,7 +199,7 @@ fn is_refused(answer: &Reply, codes: &[&str]) -> bool {
 fn writes_what_is_refused(subject: Subject, when: fn(&Call, &Value) -> bool) -> Subject {
     around(subject, EXECUTE, move |call: Call, args: Value, inner: Next| async move {
         static UNDER_WAY: Memory<Calls> = Memory::new();
-        // Who is first, when links are swapped at the same time, would be left to chance.
+        // If links are swapped at the same time, the result would depend on timing.
         let place = Turn::take(&UNDER_WAY, &call, "tools");
         let alone = place.total().await == 1;
         let chosen = alone
@@ -212,7 +212,7 @@ fn writes_what_is_refused(subject: Subject, when: fn(&Call, &Value) -> bool) -> 
             if let Some(parent) = file.parent() {
                 let _made = fs::create_dir_all(parent);
             }
-            // What cannot be written is none of its business.
+            // Files that cannot be written do not matter here.
             let _done = fs::write(file, args["input"]["content"].as_str().unwrap_or_default());
         }
         drop(place);
@@ -230,7 +230,7 @@ fn writes_through_hard_links(subject: Subject) -> Subject {
             return inner.call(call, args).await;
         }
         let content = args["input"]["content"].as_str().unwrap_or_default();
-        // A case that sees nothing written will say so.
+        // A case that finds nothing written reports it.
         let _done = fs::write(place, content);
         Ok(json!({ "ok": true, "data": { "bytes": content.len() } }))
     })
@@ -243,7 +243,7 @@ fn is_done(answer: &Reply) -> bool {
 fn leaves_a_temporary_file(subject: Subject) -> Subject {
     around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
         static UNDER_WAY: Memory<Calls> = Memory::new();
-        // With others under way it would be theirs as well.
+        // With other calls in flight, they would be affected too.
         let place = Turn::take(&UNDER_WAY, &call, "tools");
         let alone = place.total().await == 1;
         let answer = inner.call(call.clone(), args.clone()).await;
@@ -251,7 +251,7 @@ fn leaves_a_temporary_file(subject: Subject) -> Subject {
         if alone && writes && is_done(&answer) {
             let mut draft = file(&call, &args).into_os_string();
             draft.push(".tmp");
-            // Where there is no place for it, none is left.
+            // If the folder is missing, no draft is left.
             let _left = fs::write(draft, "");
         }
         drop(place);
@@ -309,7 +309,7 @@ fn touches_what_does_not_fit(subject: Subject) -> Subject {
     })
 }
 
-/// Of tools that were registered: what is refused with one of these codes runs all the same.
+/// For registered tools: input refused with one of these codes runs anyway.
 fn runs_what_is_refused(subject: Subject, codes: &'static [&'static str]) -> Subject {
     const STANDARD: [&str; 5] = ["GraphQuery", "Read", "Write", "Edit", "Bash"];
     around(subject, EXECUTE, move |call: Call, args: Value, inner: Next| async move {
@@ -322,10 +322,10 @@ fn runs_what_is_refused(subject: Subject, codes: &'static [&'static str]) -> Sub
             None
         });
         let answer = inner.call(watched, args).await;
-        // A tool that ran and then refused is none of these.
+        // Not a tool that ran and then refused.
         let refused = is_refused(&answer, codes) && !ran.load(Ordering::Relaxed);
         if !STANDARD.contains(&name.as_str()) && refused {
-            // Its result is thrown away, as that of a call that never was.
+            // Discard its result, as if the call had not happened.
             let _result =
                 call.ask("tools", "execute", json!({ "name": name, "input": input })).await;
         }
@@ -333,7 +333,7 @@ fn runs_what_is_refused(subject: Subject, codes: &'static [&'static str]) -> Sub
     })
 }
 
-/// Runs the program itself, and ends nothing but the program.
+/// Runs the program itself, and kills only the program.
 fn kills_the_child_alone(subject: Subject) -> Subject {
     around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
         let input = &args["input"];
@@ -359,10 +359,10 @@ fn kills_the_child_alone(subject: Subject) -> Subject {
             return inner.call(call, args).await;
         };
         match tokio::time::timeout(Duration::from_millis(limit), child.wait()).await {
-            // It was in time, so it may as well be done properly.
+            // It finished in time, so run it properly.
             Ok(_) => inner.call(call, args).await,
             Err(_) => {
-                // It may have ended just now.
+                // It may have just exited.
                 let _ended = child.kill().await;
                 Ok(json!({ "ok": false, "error": {
                     "code": "ETIMEOUT", "message": "it took too long",

@@ -1,4 +1,4 @@
-//! Secrets that are fetched too early or too often, and secrets that show.
+//! Secrets that are fetched too early or too often, or that leak.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const EXECUTE: &[&str] = &["tools.execute"];
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "logs-what-tools-get",
-        "the input of a tool is told to the logger, with its secrets",
+        "the input of a tool is logged with its secrets",
         &["TOOLS-121", "TOOLS-124"],
         logs_what_tools_get,
     ),
@@ -55,7 +55,7 @@ fn logs_what_tools_get(subject: Subject) -> Subject {
     })
 }
 
-/// The names of the placeholders in a value, in order, as often as they stand there.
+/// The placeholder names in a value, in order, with repetitions.
 fn placeholders(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -84,7 +84,7 @@ fn filled(value: &Value, name: &str, secret: &str) -> Value {
     }
 }
 
-/// Puts the secrets of a tool in place itself, and tells nobody which they were.
+/// Injects a tool's secrets itself, so that nothing redacts them.
 fn injects_by_itself(subject: Subject, tool: &'static str) -> Subject {
     around(subject, EXECUTE, move |call: Call, mut args: Value, inner: Next| async move {
         let permitted = args["context"]["permissions"]
@@ -101,7 +101,7 @@ fn injects_by_itself(subject: Subject, tool: &'static str) -> Subject {
         placeholders(&args["input"], &mut names);
         names.sort_unstable();
         names.dedup();
-        // Longer names first: one may begin another.
+        // Longer names first: a shorter one may be their prefix.
         names.sort_by_key(|name| std::cmp::Reverse(name.len()));
         if names.len() != 1 {
             return inner.call(call, args).await;
@@ -132,7 +132,7 @@ fn fetches_before_it_asks(subject: Subject) -> Subject {
             let mut names = Vec::new();
             placeholders(&args["input"], &mut names);
             for name in names {
-                // Nobody needs it.
+                // The value is not needed.
                 let _secret = call.ask("secrets", "get", json!({ "key": name })).await;
             }
         }
@@ -148,7 +148,7 @@ fn fetches_too_often(subject: Subject) -> Subject {
             let mut seen: Vec<&String> = Vec::new();
             for name in &names {
                 if seen.contains(&name) {
-                    // The first one is used. Once for each place would be right.
+                    // The first value is used. One fetch per occurrence would be right.
                     for _ in 0..2 {
                         let _again = call.ask("secrets", "get", json!({ "key": name })).await;
                     }

@@ -16,14 +16,14 @@ def now() -> str:
 
 def main() -> None:
     lines_in, lines_out = sys.stdin.buffer, sys.stdout.buffer
-    # Whatever else prints must not get between the messages.
+    # No other output may get between the messages.
     sys.stdout = sys.stderr
     try:
         Server(now).serve(lines_in, lines_out)
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        # Not by the interpreter: it would complain of a reader that has gone.
+        # Close it here: at exit, the interpreter would complain about a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 

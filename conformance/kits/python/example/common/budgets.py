@@ -1,4 +1,4 @@
-"""Budgets: what is told is never longer than the caller can bear, and what is left out is said."""
+"""Budgets: an answer never exceeds the caller's caps, and it says what was left out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def page(
 
 
 def _fitting(items: list[dict[str, Any]], cap: int | None) -> tuple[list[dict[str, Any]], int]:
-    """As many of the first items as fit in so many bytes of JSON, and how many bytes they take."""
+    """The longest prefix of the items that fits in so many bytes of JSON, and its size."""
     if cap is None:
         return items, 0
     used = _EMPTY_LIST
@@ -62,7 +62,7 @@ class _Cut:
 
 
 def cut_text(text: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """The text within `max_chars`, `max_bytes` and `max_lines` of the arguments; the knob that cuts most is told."""
+    """The text within `max_chars`, `max_bytes` and `max_lines` of the arguments; reports the knob that cuts most."""
     cuts = [
         cut(text, args[knob])
         for knob, cut in (("max_chars", _cut_bytes), ("max_bytes", _cut_bytes), ("max_lines", _cut_lines))
@@ -75,7 +75,7 @@ def cut_text(text: str, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cut_bytes(text: str, limit: int) -> _Cut:
-    # What is left of a character that was cut in two is dropped.
+    # Drop the rest of a split character.
     kept = text.encode("utf-8")[:limit].decode("utf-8", "ignore")
     return _Cut(kept, utf8_length(kept), limit)
 

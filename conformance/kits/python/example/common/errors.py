@@ -26,7 +26,7 @@ class Code(StrEnum):
 
 
 class Refusal(Exception):
-    """A call that was refused. Whoever raises it has changed nothing."""
+    """A refused call. Raise it only if nothing has changed."""
 
     def __init__(self, code: Code, message: str, recovery: str, *suggestions: Suggestion) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Refusal(Exception):
 
 
 def suggest(target: str, reason: str, params: Mapping[str, Any], priority: Priority = "medium") -> Suggestion:
-    """A call that succeeds as it stands: whoever suggests it has made sure of that, hence `validated`."""
+    """A suggested call that succeeds as it stands; the caller has checked that, hence `validated`."""
     return {
         "action": "call_tool",
         "target": target,
@@ -63,6 +63,6 @@ _QUOTED = 80
 
 
 def quote(text: str) -> str:
-    """A caller's text inside a message: never long, and never what UTF-8 cannot carry."""
+    """A caller's text for a message: shortened, and always valid UTF-8."""
     short = text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
     return "`" + short.encode("utf-8", "backslashreplace").decode("utf-8") + "`"

@@ -32,7 +32,7 @@ class Node:
         return weight(self.id, self.type, *self.props.keys(), *self.props.values())
 
     def same(self, other: Node | None) -> bool:
-        """Whether both say the same, whatever their revisions."""
+        """Whether both are equal, apart from their revisions."""
         return other is not None and (self.type, self.props) == (other.type, other.props)
 
     def content(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Graph:
 
     def add_branch(self, name: str, source: Branch) -> Branch:
         branch = Branch(name, dict(source.nodes), set(source.edges))
-        # From the others it parted where its source did.
+        # It parted from the other branches where its source did.
         partings = {
             frozenset({name, other}): self._partings[frozenset({source.name, other})]
             for other in self.branches
@@ -147,7 +147,7 @@ class Graph:
         branch.edges.add(edge)
 
     def merge(self, source: Branch, target: Branch) -> tuple[int, list[Conflict]]:
-        """How many nodes and edges were taken over, and the conflicts of those that were not."""
+        """Returns how many nodes and edges were merged, and the conflicts."""
         pair = frozenset({source.name, target.name})
         parting = self._partings[pair]
         merge = self._merges + 1
@@ -191,14 +191,14 @@ class Graph:
         return known or Conflict(conflict_id, ours.id, source.name, target.name, base, ours, theirs, merge)
 
     def resolve(self, conflict: Conflict, take: Take) -> Conflict:
-        """Ends a conflict that is open. `theirs` is written over whatever the node has become since."""
+        """Resolves an open conflict. `theirs` overwrites later changes of the node."""
         target = self.branches[conflict.target]
         now = target.nodes[conflict.key]
         then = now if take == "ours" else replace(conflict.theirs, revision=now.revision + 1)
         pair = frozenset({conflict.source, conflict.target})
         parting = settled = self._partings[pair]
         base = parting.bases.get(conflict.key)
-        # A later merge, or a later conflict that was resolved first, has settled more than this one does.
+        # A later merge, or a later conflict resolved first, is newer than this one.
         if base is None or base.merge < conflict.merge:
             settled = _Parting(parting.bases | {conflict.key: _Base(conflict.theirs, conflict.merge)})
         self._room.take(then.weight - now.weight + settled.weight - parting.weight)

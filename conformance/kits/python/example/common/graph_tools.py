@@ -88,7 +88,7 @@ def graph_node_patch(store: Store, args: Args) -> dict[str, Any]:
 
 def graph_node_list(store: Store, args: Args) -> dict[str, Any]:
     nodes = _branch(_graph(store, args), args).nodes
-    # Python compares strings by code points, which is the order that is promised.
+    # Python compares strings by code points, which is the promised order.
     return page("graph_node_list", args, [nodes[key] for key in sorted(nodes)], Node.to_json)
 
 

@@ -1,4 +1,4 @@
-"""Identifiers: what is well-formed, what is canonical, and how those are made that the server makes up."""
+"""Identifiers: validation, canonical forms, and generation of server-made ids."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Path = tuple[int, ...]
 
 
 def workspace_name(member: str, value: str) -> str:
-    """A WorkspaceId, or a branch, which is named alike."""
+    """A WorkspaceId or a branch name; both have the same form."""
     if not 1 <= len(value) <= _WORKSPACE_LENGTH or not _WORKSPACE.fullmatch(value):
         raise invalid_name(
             f"`{member}` {quote(value)} is not a name of this kind",

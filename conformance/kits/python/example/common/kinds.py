@@ -1,4 +1,4 @@
-"""The kinds that a tool's arguments may have: what JSON Schema says of them, and how they are read."""
+"""The kinds of tool arguments: their JSON Schema and their parsers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def optional(field: Field) -> Field:
 
 
 def read_arguments(fields: tuple[Field, ...], given: Any) -> dict[str, Any]:
-    """The arguments of a call, each checked and canonical. What is absent stays absent."""
+    """The arguments of a call, validated and canonical. Absent members stay absent."""
     if not isinstance(given, Mapping):
-        raise invalid("`arguments` is no object", "give one object")
+        raise invalid("`arguments` is not an object", "give one object")
     listed = {field.name for field in fields}
     for name in given:
         if name not in listed:
@@ -57,7 +57,7 @@ def arguments_schema(fields: tuple[Field, ...]) -> dict[str, Any]:
 
 def _string(member: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise invalid(f"`{member}` is no string", "give a string")
+        raise invalid(f"`{member}` is not a string", "give a string")
     if has_lone_surrogate(value):
         raise invalid(f"`{member}` has half a surrogate pair", "give whole characters")
     return value
@@ -82,7 +82,7 @@ def _graph_name(length: int, bar: bool, what: str) -> Kind:
 def _whole(member: str, value: Any) -> int:
     # JSON has one kind of number: `5.0` is an integer too.
     if isinstance(value, bool) or not (isinstance(value, int) or isinstance(value, float) and value.is_integer()):
-        raise invalid(f"`{member}` is no integer", "give an integer")
+        raise invalid(f"`{member}` is not an integer", "give an integer")
     return int(value)
 
 
@@ -109,19 +109,19 @@ def _choice(*choices: str) -> Kind:
 
 def _boolean(member: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise invalid(f"`{member}` is no boolean", "give true or false")
+        raise invalid(f"`{member}` is not a boolean", "give true or false")
     return value
 
 
 def _checkpoints(member: str, value: Any) -> dict[str, bool]:
     if not isinstance(value, Mapping) or not value or not value.keys() <= {"criteria", "tests"}:
-        raise invalid(f"`{member}` is no object with `criteria` or `tests`", "name one checkpoint or both, and nothing else")
+        raise invalid(f"`{member}` is not an object with `criteria` or `tests`", "name one checkpoint or both, and nothing else")
     return {name: _boolean(f"{member}.{name}", confirmed) for name, confirmed in value.items()}
 
 
 def _props(member: str, value: Any) -> dict[str, str]:
     if not isinstance(value, Mapping):
-        raise invalid(f"`{member}` is no object", "give an object of strings")
+        raise invalid(f"`{member}` is not an object", "give an object of strings")
     return {_string(f"a key of {member}", key): _string(f"{member}.{quote(key)}", text) for key, text in value.items()}
 
 

@@ -28,7 +28,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*work_tools.TOOLS, *step_
 
 
 class RpcError(Exception):
-    """What is no request that this server could answer with a result."""
+    """A message that cannot be answered with a result."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class RpcError(Exception):
 
 
 class Server:
-    """Answers messages. The time is whoever's who makes it: nothing here reads a clock."""
+    """Answers messages. The creator passes the clock; nothing here reads the real time."""
 
     def __init__(self, now: Now, store: Store | None = None) -> None:
         self._now = now
@@ -50,7 +50,7 @@ class Server:
         }
 
     def serve(self, lines_in: BinaryIO, lines_out: BinaryIO) -> None:
-        """Until the input ends, or nobody reads the output any more."""
+        """Serves until the input ends or the output is closed."""
         try:
             for line in read_lines(lines_in):
                 answer = self.answer(line)
@@ -61,7 +61,7 @@ class Server:
             pass
 
     def answer(self, line: bytes | None) -> bytes | None:
-        """The answer to a line, without its newline. None in place of a line is one that was too long."""
+        """The answer to a line without its newline. None stands for a line that was too long."""
         if line is not None and not line.strip():
             return None
         request_id: int | str | None = None
@@ -86,9 +86,9 @@ class Server:
     def _initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         version = params.get("protocolVersion")
         if not isinstance(version, str):
-            raise RpcError(INVALID_PARAMS, "`protocolVersion` is no string")
+            raise RpcError(INVALID_PARAMS, "`protocolVersion` is not a string")
         return {
-            # As MCP has it: the client's version if it is spoken here, else the newest that is.
+            # As MCP requires: the client's version if supported, else the newest supported one.
             "protocolVersion": version if version in VERSIONS else VERSIONS[0],
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "common-python", "version": "0.1.0"},
@@ -102,11 +102,11 @@ class Server:
     def _call_tool(self, params: dict[str, Any]) -> dict[str, Any]:
         name = params.get("name")
         if not isinstance(name, str):
-            raise RpcError(INVALID_PARAMS, "`name` is no string")
+            raise RpcError(INVALID_PARAMS, "`name` is not a string")
         tool = TOOLS.get(name)
         if tool is None:
             # Without a tool there is no envelope: MCP makes this an error of the protocol.
-            raise RpcError(INVALID_PARAMS, f"there is no tool {quote(name)}; tools/list tells those that there are")
+            raise RpcError(INVALID_PARAMS, f"there is no tool {quote(name)}; call tools/list")
         envelope = tool.call(self._store, params.get("arguments", {}), self._now)
         return {
             "content": [{"type": "text", "text": compact(envelope)}],
@@ -116,7 +116,7 @@ class Server:
 
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:
-    """The lines of a stream, split at b"\\n" alone. None is a line that was too long, and was not kept."""
+    """The lines of a stream, split only at b"\\n". None stands for a line that was too long and was dropped."""
     too_long = False
     while piece := stream.readline(MAX_LINE + 2):
         ended = piece.endswith(b"\n")
@@ -131,7 +131,7 @@ def read_lines(stream: BinaryIO) -> Iterator[bytes | None]:
 
 
 class _NotForUs(Exception):
-    """An answer. This server asks nothing, so it is nobody's."""
+    """Whether the message is an answer. This server sends no requests, so it ignores answers."""
 
 
 def _decode(line: bytes | None) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _decode(line: bytes | None) -> dict[str, Any]:
     except ValueError as error:
         raise RpcError(PARSE_ERROR, f"the line is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise RpcError(INVALID_REQUEST, "the message is no object; batches are not taken")
+        raise RpcError(INVALID_REQUEST, "the message is not an object; batches are not supported")
     return message
 
 
@@ -163,7 +163,7 @@ _decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_no_constant)
 
 
 def _id_of(message: dict[str, Any]) -> int | str | None:
-    """The id that an answer can carry, if there is one."""
+    """The request's id, if it is usable in an answer."""
     request_id = message.get("id")
     if isinstance(request_id, str) and not has_lone_surrogate(request_id):
         return request_id
@@ -177,11 +177,11 @@ def _request_of(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         raise _NotForUs
     method, params = message.get("method"), message.get("params", {})
     if not isinstance(method, str):
-        raise RpcError(INVALID_REQUEST, "`method` is no string")
+        raise RpcError(INVALID_REQUEST, "`method` is not a string")
     if "id" in message and _id_of(message) is None:
         raise RpcError(INVALID_REQUEST, "`id` is neither an integer nor a string")
     if not isinstance(params, dict):
         if "id" not in message:
             raise _NotForUs
-        raise RpcError(INVALID_PARAMS, "`params` is no object")
+        raise RpcError(INVALID_PARAMS, "`params` is not an object")
     return method, params

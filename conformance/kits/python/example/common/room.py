@@ -1,4 +1,4 @@
-"""How much the server keeps. Everything is in memory, so there is an end to it."""
+"""The memory limit of the server, which keeps everything in memory."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from .errors import Code, Refusal
 
 DEFAULT_CAPACITY = 512 * 1024 * 1024
 _ENTITY = 256
-"""What an entity takes besides its texts: rounded up, and so are shared texts, which count wherever they are kept."""
+"""The overhead of an entity besides its texts, rounded up. Shared texts count once per reference."""
 
 
 class Room:
-    """Counts bytes, roughly and never too few. What does not fit is refused before anything is changed."""
+    """Counts bytes, roughly and never too few. Refuses a write that does not fit before anything changes."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
         self._taken = 0
 
     def take(self, more: int) -> None:
-        """Takes so many bytes more, or gives them back if `more` is negative."""
+        """Reserves bytes, or releases them if `more` is negative."""
         if more > 0 and self._taken + more > self._capacity:
             raise Refusal(
                 Code.BUDGET_EXCEEDED,
-                f"the server keeps {self._capacity} bytes at most, and these would be more",
+                f"the server keeps at most {self._capacity} bytes, and this write would exceed that",
                 "write less, or start the server afresh",
             )
         self._taken += more

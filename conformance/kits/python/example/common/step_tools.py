@@ -69,7 +69,7 @@ def steps_patch(store: Store, args: Args) -> dict[str, Any]:
     )
     closable = patched.status != "done" or patched.confirmed
     fetch = suggest("steps_get", "the step as it is now", {"workspace": workspace.id, "task": step.task, "step": step.id})
-    # By its id, which is as JSON has it; of a path only the indexes are left.
+    # By id: a parsed path keeps only its indexes.
     same = {name: value for name, value in args.items() if name != "path"} | {"step": step.id}
     check_revision(args, step.revision, fetch, ("steps_patch", same) if closable else None)
     if not closable:

@@ -1,4 +1,4 @@
-"""What the server remembers: workspaces, and in each its plans, tasks, steps and graph.
+"""The server's state: workspaces, and in each its plans, tasks, steps and graph.
 
 Entities are never changed, only replaced: a call that is refused half-way has left nothing behind.
 """
@@ -85,7 +85,7 @@ class Step:
 
 
 class Workspace:
-    """Ids are of one workspace: in another one they name nothing."""
+    """Ids are valid only in their workspace."""
 
     def __init__(self, workspace_id: str, room: Room) -> None:
         self.id = workspace_id
@@ -122,7 +122,7 @@ class Workspace:
         self.tasks[task.id] = task
 
     def add_step(self, task: Task, parent: ids.Path, title: str) -> Step:
-        """`parent` is the path of a step that is there, or empty for a step of the task itself."""
+        """`parent` is the path of an existing step, or empty for a top-level step."""
         path = (*parent, self._children[task.id, parent])
         step = Step(ids.make_step_id(len(self._steps) + 1), task.id, path, title)
         self.put_step(step)

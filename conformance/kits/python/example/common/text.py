@@ -9,7 +9,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def compact(value: Any) -> str:
-    """JSON without white space, and nothing escaped that need not be."""
+    """JSON without white space and without unnecessary escapes."""
     return _encoder.encode(value)
 
 
@@ -18,7 +18,7 @@ def utf8_length(text: str) -> int:
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """JSON can escape half a character. UTF-8 cannot carry it, so no answer could."""
+    """JSON can escape a lone surrogate, but UTF-8, and so an answer, cannot carry it."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A tool: its arguments, and a function that does what it says. Every call is answered with one envelope."""
+"""A tool: its arguments and its function. Every call is answered with one envelope."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Tool:
     description: str
     fields: tuple[Field, ...]
     run: Callable[[Store, Args], dict[str, Any]]
-    """From canonical arguments to `result`. Raises `Refusal`, and has changed nothing then."""
+    """Maps canonical arguments to `result`. If it raises `Refusal`, nothing has changed."""
 
     def to_json(self) -> dict[str, Any]:
         return {"name": self.name, "description": self.description, "inputSchema": arguments_schema(self.fields)}
@@ -90,7 +90,7 @@ def check_revision(
         suggestions.insert(0, suggest(tool, reason, {**params, "expected_revision": actual}, "high"))
     raise Refusal(
         Code.REVISION_MISMATCH,
-        f"revision {_short(expected)} was expected, and {actual} is there",
+        f"expected revision {_short(expected)}, but the current one is {actual}",
         "look at the current state, then write with its revision",
         *suggestions,
     )

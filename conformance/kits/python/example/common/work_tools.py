@@ -90,7 +90,7 @@ def tasks_focus(store: Store, args: Args) -> dict[str, Any]:
 
 
 def _target(workspace: Workspace, args: Args) -> Task:
-    """The task that a patch means, if it means what it says."""
+    """The target of a patch, if it matches what the patch expects."""
     task_id = args.get("task", workspace.focus)
     meant = None if task_id is None else find_task(workspace, task_id)
     if "task" not in args and args.get("strict_targeting") and "expected_target_id" not in args:
@@ -111,7 +111,7 @@ def _target(workspace: Workspace, args: Args) -> Task:
     if expected != meant.id:
         raise Refusal(
             Code.EXPECTED_TARGET_MISMATCH,
-            f"`{meant.id}` is meant, and {quote(expected)} was expected",
+            f"the target is `{meant.id}`, but {quote(expected)} was expected",
             "name the task that you mean in `task`",
             _fetch_task(workspace, meant),
         )
@@ -122,7 +122,7 @@ def tasks_patch(store: Store, args: Args) -> dict[str, Any]:
     check_change(args, "title", "notes", "status")
     workspace = find_workspace(store, args)
     task = _target(workspace, args)
-    # By its name: the focus may have moved on until the suggestion is followed.
+    # Named explicitly: the focus may move before the client follows the suggestion.
     check_revision(args, task.revision, _fetch_task(workspace, task), ("tasks_patch", {**args, "task": task.id}))
     patched = replace(
         task,

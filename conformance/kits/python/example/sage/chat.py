@@ -1,4 +1,4 @@
-"""What is said to a model and what comes back: options, events, and the checks of both."""
+"""Chat options and stream events, with their validation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TOOL = {
     "required": ["name", "parameters"],
     "additionalProperties": True,
 }
-# Further options are the provider's business.
+# Other options are passed to the provider.
 _OPTIONS = Schema(
     {
         "type": "object",
@@ -62,7 +62,7 @@ _OPTIONS = Schema(
 
 
 def check_options(options: Any) -> dict[str, Schema]:
-    """Raises `EVALIDATION` for options that are none. Returns the schemas of the tools' arguments."""
+    """Raises `EVALIDATION` for invalid options. Returns the schemas of the tools' arguments."""
     faults = _OPTIONS.faults(options, "options")
     schemas: dict[str, Schema] = {}
     for index, tool in enumerate([] if faults else options.get("tools", [])):
@@ -78,7 +78,7 @@ def check_options(options: Any) -> dict[str, Schema]:
 
 
 async def provider_events(provider: Provider, options: ChatOptions) -> AsyncGenerator[StreamEvent, None]:
-    """What a provider says in one round, event by event. The last one is `end`, or else this raises.
+    """The events of one round of a provider. Raises unless the last one is `end`.
 
     The provider's stream is released when this is closed, or cancelled while it waits.
     """
@@ -100,7 +100,7 @@ async def provider_events(provider: Provider, options: ChatOptions) -> AsyncGene
 
 
 def _synthesized(text: Any) -> list[StreamEvent]:
-    """A final text as if it had been streamed."""
+    """A complete text as a stream."""
     if not isinstance(text, str):
         raise _broken("the provider answered neither with a stream nor with a text")
     pieces = [text[start : start + _TEXT_PIECE] for start in range(0, len(text), _TEXT_PIECE)]
@@ -113,7 +113,7 @@ class _NothingToRelease:
 
 
 def _released(stream: AsyncIterator[StreamEvent]) -> aclosing[Any]:
-    """Any async iterator is a stream; those that hold something have an `aclose`."""
+    """Closes a stream. Any async iterator is one; those with resources have an `aclose`."""
     return aclosing(stream if hasattr(stream, "aclose") else _NothingToRelease())
 
 
@@ -124,7 +124,7 @@ _ANYTHING = {"tool_call": "arguments", "tool_result": "result"}
 def _check_event(event: Any) -> None:
     kind = event.get("type") if isinstance(event, dict) else None
     if not isinstance(kind, str) or kind not in _STRINGS:
-        raise _broken("the provider sent what is no event")
+        raise _broken("the provider sent an invalid event")
     sound = all(isinstance(event.get(name), str) for name in _STRINGS[kind])
     sound = sound and (kind not in _ANYTHING or _ANYTHING[kind] in event)
     if kind == "end" and "usage" in event:

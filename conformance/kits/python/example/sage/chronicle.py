@@ -1,4 +1,4 @@
-"""Append-only memory: durable logs of events, a JSON object a line, that agents and processes share."""
+"""Append-only logs of events, one JSON object per line, shared by agents and processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVENT_ID = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class Chronicle:
-    """The chronicles of one workspace. Its methods block: on the disk, and on other writers' locks."""
+    """The chronicles of one workspace. Its methods block on the disk and on locks."""
 
     def __init__(self, workspace: Path) -> None:
         self._root = os.path.realpath(workspace)
@@ -30,7 +30,7 @@ class Chronicle:
     def append_event(
         self, path: str, event: Mapping[str, Any], lock_timeout_ms: float = DEFAULT_LOCK_TIMEOUT_MS
     ) -> None:
-        """Appends an event under the id that its contents have."""
+        """Appends an event with the id computed from its contents."""
         _check(_path_faults(path) + _event_faults(event) + _timeout_faults(lock_timeout_ms))
         contents = {key: value for key, value in event.items() if key != "eventId"}
         self._append(path, {**contents, "eventId": event_id(contents)}, lock_timeout_ms)
@@ -38,13 +38,13 @@ class Chronicle:
     def append_event_with_id(
         self, path: str, event: Mapping[str, Any], lock_timeout_ms: float = DEFAULT_LOCK_TIMEOUT_MS
     ) -> None:
-        """Appends an event under the id that it brings."""
+        """Appends an event with its given id."""
         _check(_path_faults(path) + _event_faults(event) + _id_faults(event) + _timeout_faults(lock_timeout_ms))
         canonical_json(event, "event")  # What has no canonical form has no place in a chronicle.
         self._append(path, dict(event), lock_timeout_ms)
 
     def read(self, path: str) -> list[Event]:
-        """All events, oldest first. What was never written is empty; what is no whole event is passed over."""
+        """All events, oldest first. A missing file is empty; lines that are not events are skipped."""
         _check(_path_faults(path))
 
         def lines(fd: int) -> list[Event]:
@@ -67,7 +67,7 @@ class Chronicle:
         return self._read(path, last)
 
     def lock(self, path: str, timeout_ms: float = DEFAULT_LOCK_TIMEOUT_MS) -> LockedFile:
-        """Takes the lock that an append takes. It is held until its `release`."""
+        """Takes the lock of appends, until `release`."""
         _check(_path_faults(path) + _timeout_faults(timeout_ms))
         try:
             return LockedFile(self._root, path, timeout_ms)
@@ -90,7 +90,7 @@ class Chronicle:
                 unfinished = next(lines)
                 if not unfinished and _is_same(next(lines, b""), event):
                     return
-                # What a writer that died left behind stays as it is, on a line of its own.
+                # The partial line of a killed writer stays, on a separate line.
                 append_whole(file.fd, (b"\n" if unfinished else b"") + line + b"\n")
             except OSError as error:
                 raise io_error("append", path, error) from error
@@ -111,7 +111,7 @@ class Chronicle:
 
 
 def event_id(event: Mapping[str, Any]) -> str:
-    """The SHA-256 of the event's canonical JSON, its id left out."""
+    """The SHA-256 of the event's canonical JSON without its id."""
     contents = {key: value for key, value in event.items() if key != "eventId"}
     return sha256(canonical_json(contents, "event"))
 
@@ -136,7 +136,7 @@ def _is_same(line: bytes, event: Event) -> bool:
     if last is None or last.get("eventId") != event["eventId"]:
         return False
     try:
-        # By the canonical form: to Python, 1 and True are equal.
+        # Compare canonical forms: in Python, 1 equals True.
         return canonical_json(last) == canonical_json(event)
     except TypedError:
         return False  # Another writer's: JSON that has no canonical form.

@@ -33,7 +33,7 @@ class TypedError(Exception):
         flat = {"name": self.name, "code": self.code, "message": self.message}
         if self.cause is not None:
             flat["cause"] = cause_to_json(self.cause)
-        # Its own members stand, whatever the properties are called.
+        # Properties cannot replace its own members.
         return {**self.properties, **flat}
 
 
@@ -93,7 +93,7 @@ def _required(holder: Mapping[str, Any], name: str, field: str, kind: Kind) -> F
     return kind(field, holder[name]) if name in holder else [detail(field, "is required")]
 
 
-# Only what a code requires. What is optional is taken as it comes: an error must not be lost for it.
+# Only required properties. Optional ones are not checked: a wrong one must not hide the error.
 _TAXONOMY: dict[str, tuple[str, dict[str, Kind]]] = {
     "EVALIDATION": ("ValidationError", {"details": _details}),
     "EPERMISSION": ("PermissionError", {"resource": _string, "operation": _string}),
@@ -107,20 +107,20 @@ _TAXONOMY: dict[str, tuple[str, dict[str, Kind]]] = {
 def make_error(
     code: str, message: str, properties: Mapping[str, Any] | None = None, cause: object = None
 ) -> TypedError:
-    """Makes an error of the taxonomy. Raises `EVALIDATION` when a property that the code requires is amiss.
+    """Makes an error of the taxonomy. Raises `EVALIDATION` if a required property is missing or wrong.
 
     Codes that the taxonomy does not list belong to packages, and require nothing.
     """
     check_strings(code=code, message=message)
     if properties is not None and not isinstance(properties, Mapping):
-        raise validation_error("properties are no object", detail("properties", "must be an object", properties))
+        raise validation_error("properties are not an object", detail("properties", "must be an object", properties))
     given = dict(properties or {})
     name, required = _TAXONOMY.get(code, ("TypedError", {}))
     faults = [fault for field, kind in required.items() for fault in _required(given, field, field, kind)]
     if faults:
-        raise validation_error(f"an error {code} cannot be made", *faults)
+        raise validation_error(f"cannot create an error {code}", *faults)
     if code == "EIO" and "code" in given:
-        # The taxonomy lists the system's code under a name that is taken.
+        # The taxonomy calls the system's code `code`, a name that is taken.
         given.setdefault("systemCode", given.pop("code"))
     if cause is None:
         cause = given.pop("cause", None)

@@ -1,4 +1,4 @@
-"""Files of a workspace that strangers name: opened beneath its root, locked between threads and processes."""
+"""Opens files below the root of a workspace by untrusted paths, with locks between threads and processes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from types import TracebackType
 from weakref import WeakValueDictionary
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK the opening of a pipe waits for its other end.
+# Without O_NONBLOCK, opening a pipe waits for its other end.
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FIRST_BLOCK = 4 * 1024
 _LARGEST_BLOCK = 1024 * 1024
-# The system's own limit. Python would take its time to follow a path of a million names.
+# The system's own limit. Python would be slow with a path of a million names.
 _LONGEST_PATH = 4096
 
 
@@ -26,7 +26,7 @@ class OutsideError(Exception):
 
 
 class BusyError(Exception):
-    """Somebody else has held the lock for all the time that there was."""
+    """The lock was not released before the timeout."""
 
     def __init__(self, holder: str | None) -> None:
         super().__init__("the lock is held")
@@ -34,7 +34,7 @@ class BusyError(Exception):
 
 
 def locate(root: str, relative: str) -> list[str]:
-    """The names on the way from `root`, itself without links, to a file, with every link on the way followed."""
+    """The path segments from `root` (which has no links) to a file, with every link resolved."""
     if len(os.fsencode(relative)) > _LONGEST_PATH:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     names = [name for name in relative.split("/") if name not in ("", ".")]
@@ -75,7 +75,7 @@ def open_beneath(root: str, names: list[str], flags: int) -> int:
 
 
 def open_folder_beneath(root: str, names: list[str], create: bool) -> int:
-    """Opens a folder, likewise."""
+    """Opens a folder in the same way."""
     folder = os.open(root, _FOLDER)
     for name in names:
         try:
@@ -107,13 +107,13 @@ def _open_file(name: str, parent: int, flags: int) -> int:
         if not flags & os.O_CREAT:
             raise
     file = os.open(name, flags | _FILE, 0o666, dir_fd=parent)
-    # A file is as durable as its name.
+    # Sync the folder too: a file is durable only if its name is.
     os.fsync(parent)
     return file
 
 
 class _Gate:
-    """Where the threads of this process queue for a file, so that only one of them has it open and asks the
+    """Queues the threads of this process for a file, so that only one of them has it open and asks the
     system for its lock: hundreds may wait, and descriptors are few."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ def gate(path: str) -> _Gate:
 
 
 class LockedFile:
-    """A file that nobody else appends to while this is open. A process that dies lets go of it."""
+    """A file that is locked against other appends. The lock ends with the process."""
 
     def __init__(self, root: str, relative: str, timeout_ms: float) -> None:
         deadline = time.monotonic() + timeout_ms / 1000
@@ -149,7 +149,7 @@ class LockedFile:
             raise
 
     def release(self) -> None:
-        # The system's lock goes with its only descriptor.
+        # Closing the only descriptor releases the lock.
         os.close(self.fd)
         self._gate.lock.release()
 
@@ -173,7 +173,7 @@ def _open_locked(root: str, names: list[str], deadline: float) -> int:
         except BaseException:
             os.close(fd)
             raise
-        # While we waited, the file was replaced by another of the same name.
+        # The file was replaced during the wait.
         os.close(fd)
 
 
@@ -182,7 +182,7 @@ def _patience(deadline: float) -> float:
 
 
 def _flock(fd: int, deadline: float) -> None:
-    # The system's own waiting has no time limit. Short naps: among processes the lock goes to whoever asks first.
+    # flock has no timeout, so poll at short intervals: the first process to ask gets the lock.
     nap = 0.0005
     while True:
         try:
@@ -204,7 +204,7 @@ def _is_at(fd: int, path: str) -> bool:
 
 
 def _holder(file: int | str) -> str | None:
-    """The process that holds a file's lock, where the system tells."""
+    """The process that holds a file's lock, if the system knows it."""
     try:
         status = os.stat(file)
         wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
@@ -244,7 +244,7 @@ def write_whole(fd: int, data: bytes) -> None:
 
 
 def append_whole(fd: int, data: bytes) -> None:
-    """Appends and makes durable all of it, or, as far as the system lets us, nothing."""
+    """Appends everything durably, or, as far as the system allows, nothing."""
     before = os.fstat(fd).st_size
     try:
         write_whole(fd, data)

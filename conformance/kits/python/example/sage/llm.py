@@ -1,5 +1,5 @@
-"""One interface for chats, streams and tools, whatever the provider: it validates what a model asks for, runs it,
-tells the model, and keeps every call paired with its result."""
+"""One interface for chats, streams and tools of any provider: it validates the model's tool calls, runs them,
+sends the results to the model, and pairs every call with its result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CACHE_KEY = ("model", "messages", "tools", "temperature", "max_tokens")
 
 
 class LLM:
-    """The providers that are set, and a cache of what they said."""
+    """The configured providers, and a cache of their answers."""
 
     def __init__(self) -> None:
         self._providers: dict[str, Provider] = {}
@@ -32,14 +32,14 @@ class LLM:
         self._cache: dict[str, list[StreamEvent]] = {}
 
     def set_provider(self, provider: Provider) -> None:
-        """Chats go to the provider that was set last."""
+        """Sets the provider of later chats."""
         self._providers[provider.name] = self._current = provider
 
     async def list_models(self, provider_name: str | None = None) -> list[dict[str, Any]]:
         if provider_name is None:
             return await self._provider().models()
         if not isinstance(provider_name, str) or provider_name not in self._providers:
-            fault = detail("providerName", "is the name of no provider", provider_name)
+            fault = detail("providerName", "is not the name of a provider", provider_name)
             raise validation_error(f"there is no provider `{provider_name}`", fault)
         return await self._providers[provider_name].models()
 
@@ -51,7 +51,7 @@ class LLM:
         max_rounds: int = DEFAULT_ROUNDS,
         cache: bool = False,
     ) -> AsyncGenerator[StreamEvent, None]:
-        """The events of a chat. Whoever does not take them all closes the stream.
+        """The events of a chat. Close the stream if you do not read it to its end.
 
         With a runner for `tools`, the provider is asked again after each round in which it called some, until it calls
         none. With `cache`, a chat that came to its end is not had a second time.
@@ -59,7 +59,7 @@ class LLM:
         provider = self._provider()
         schemas = check_options(options)
         if not is_integer(max_rounds) or max_rounds < 1:
-            raise validation_error("no number of rounds", detail("maxRounds", "must be a positive integer", max_rounds))
+            raise validation_error("the number of rounds is wrong", detail("maxRounds", "must be a positive integer", max_rounds))
         chat = _Chat(provider, copy.deepcopy(dict(options)), schemas, tools, max_rounds)
         return self._cached(chat) if cache else chat.events()
 
@@ -100,7 +100,7 @@ class _Chat:
         self._runner = runner
         self._max_rounds = max_rounds
         self._limit = _TimeLimit(options.get("timeoutMs"))
-        # By the ids of calls, in the order of the calls; an id is in one of the two, and never comes again.
+        # By call id, in the order of calls. An id is in only one of the two, and is never reused.
         self._open: dict[str, StreamEvent] = {}
         self._results: dict[str, Any] = {}
 
@@ -136,10 +136,10 @@ class _Chat:
         )
 
     async def _passed_on(self, event: StreamEvent) -> AsyncGenerator[StreamEvent, None]:
-        """An event, and the result of the call if it is one. A call's result comes once, and after it."""
+        """Yields an event and, for a call, its result. Each call has one result, which follows it."""
         if event["type"] == "tool_call":
             if event["callId"] in self._open or event["callId"] in self._results:
-                raise _unpaired(event["callId"], "is the id of another call too")
+                raise _unpaired(event["callId"], "is also the id of another call")
             self._open[event["callId"]] = event
             yield event
             result = await self._limit.wait(self._result(event["toolName"], event["arguments"]))
@@ -148,15 +148,15 @@ class _Chat:
         else:
             if event["type"] == "tool_result":
                 if event["callId"] not in self._open:
-                    raise _unpaired(event["callId"], "is of no call that waits for its result")
+                    raise _unpaired(event["callId"], "does not belong to a pending call")
                 self._paired(event["callId"], event["result"])
             yield event
 
     async def _result(self, name: str, arguments: Any) -> ToolResult | None:
-        """None where nobody runs tools: then the provider may have run it, and tell."""
+        """None if there is no runner: then the provider may have run the tool and report its result."""
         try:
             if name not in self._schemas:
-                raise validation_error(f"`{name}` was not offered", detail("toolName", "is the name of no tool", name))
+                raise validation_error(f"`{name}` was not offered", detail("toolName", "is not the name of a tool", name))
             faults = self._schemas[name].faults(arguments)
             if faults:
                 raise validation_error(f"the arguments of `{name}` do not fit its parameters", *faults)
@@ -165,8 +165,8 @@ class _Chat:
             return failure(error)
 
     def _unanswered(self) -> list[StreamEvent]:
-        """Refusals for the calls that nobody has run when the provider has said all."""
-        policy = "nobody was given the task of running tools"
+        """Refusals for the calls without a result at the end of the provider's stream."""
+        policy = "no tool runner is configured"
         return [
             self._paired(call, failure(permission_error(event["toolName"], "execute", policy)))
             for call, event in list(self._open.items())
@@ -178,7 +178,7 @@ class _Chat:
         return {"type": "tool_result", "callId": call, "result": result}
 
     def _told(self, answer: list[StreamEvent]) -> list[dict[str, Any]]:
-        """A round as the provider is told of it in the next one."""
+        """The messages that report a round to the provider in the next one."""
         text = "".join(event["value"] for event in answer if event["type"] == "text")
         results = [
             {"role": "tool", "tool_call_id": call, "content": canonical_json(self._results[call])} for call in _calls(answer)
@@ -191,14 +191,14 @@ def _calls(answer: list[StreamEvent]) -> list[str]:
 
 
 def _end(last: StreamEvent, usages: list[dict[str, float] | None]) -> StreamEvent:
-    """One end for all rounds, with the sum of what they used, if every one of them told it."""
-    told = [usage for usage in usages if usage is not None]
+    """One `end` for all rounds, with the total usage if every round reported it."""
+    known = [usage for usage in usages if usage is not None]
     if len(usages) == 1:
         return last
     end = {name: value for name, value in last.items() if name != "usage"}
-    if len(told) < len(usages):
+    if len(known) < len(usages):
         return end
-    return end | {"usage": {name: sum(usage[name] for usage in told) for name in ("prompt", "completion")}}
+    return end | {"usage": {name: sum(usage[name] for usage in known) for name in ("prompt", "completion")}}
 
 
 def _unpaired(call: str, reason: str) -> TypedError:
@@ -206,7 +206,7 @@ def _unpaired(call: str, reason: str) -> TypedError:
 
 
 class _TimeLimit:
-    """The time that a chat has as a whole."""
+    """The deadline of a chat."""
 
     def __init__(self, timeout_ms: float | None) -> None:
         self._timeout_ms = timeout_ms
@@ -214,7 +214,7 @@ class _TimeLimit:
         self._deadline = None if timeout_ms is None else asyncio.get_running_loop().time() + timeout_ms / 1000
 
     async def wait(self, work: Awaitable[T]) -> T:
-        """What is still under way when the time is up is cancelled, and has let go of everything when this raises."""
+        """Runs work until the deadline. On a timeout it cancels the work and waits until that has released everything."""
         limit = asyncio.timeout_at(self._deadline)
         try:
             async with limit:

@@ -11,11 +11,11 @@ _NOWHERE = b"/dev/null"
 
 
 class MalformedError(Exception):
-    """What was given is no patch of one file."""
+    """The text is not a patch of one file."""
 
 
 class MisfitError(Exception):
-    """The patch is sound, and is for another file, or another state of it."""
+    """The patch is valid, but does not fit this file."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Hunk:
         return [line for sign, line in self.lines if sign != b"-"]
 
     def context(self) -> tuple[int, int]:
-        """How many lines before the first change, and after the last one, are as they were."""
+        """The number of context lines before the first change and after the last one."""
         changes = [index for index, (sign, _) in enumerate(self.lines) if sign != b" "]
         return changes[0], len(self.lines) - 1 - changes[-1]
 
@@ -79,7 +79,7 @@ def _find(lines: list[bytes], hunk: Hunk, stated: int, first: int) -> int | None
     if not wanted:
         return stated if first <= stated <= last else None  # It fits everywhere: only its number says where.
     before, after = hunk.context()
-    # A diff has less context on one side only where the file begins or ends: nowhere else does it fit.
+    # Less context on one side means the beginning or the end of the file; the hunk fits nowhere else.
     if hunk.old_start == 1 and before < after:
         last = min(last, 0)
     if after == 0 and before > 0:
@@ -125,7 +125,7 @@ class _Parser:
         return patch
 
     def _skip_prose(self) -> None:
-        """What stands before a patch in a mail, and what git puts before a file's own headers."""
+        """Skips the text before a patch in a mail, and git's extra headers."""
         while self._at < len(self._lines) and not self._is_file_header():
             if self._peek().startswith(b"@@"):
                 if self._at > 0 and self._lines[self._at - 1].startswith((b"--- ", b"+++ ")):
@@ -134,7 +134,7 @@ class _Parser:
             self._at += 1
 
     def _check_rest(self) -> None:
-        """A signature may follow, but no line that was not counted, and no other file."""
+        """A signature may follow, but no uncounted hunk line and no other file."""
         first = self._peek()
         if first.startswith((b" ", b"+", b"-")) and first != b"-- " and not self._is_file_header():
             raise MalformedError(f"line {self._at + 1} belongs to a hunk that does not count it")
@@ -148,7 +148,7 @@ class _Parser:
         return len(two) == 2 and two[0].startswith(b"--- ") and two[1].startswith(b"+++ ")
 
     def _peek(self) -> bytes:
-        """The line that comes next, without what ends it."""
+        """The next line, without its line end."""
         return self._lines[self._at].rstrip(b"\r\n") if self._at < len(self._lines) else b""
 
     def _header(self) -> bytes:
@@ -159,7 +159,7 @@ class _Parser:
     def _hunk(self) -> Hunk:
         header = _HUNK.fullmatch(self._peek())
         if header is None:
-            raise MalformedError(f"line {self._at + 1} is no head of a hunk")
+            raise MalformedError(f"line {self._at + 1} is not a hunk header")
         self._at += 1
         hunk = Hunk(int(header[1]), int(header[3]))
         old, new = int(header[2] or 1), int(header[4] or 1)
@@ -187,12 +187,12 @@ class _Parser:
         if line in (b"\n", b"\r\n"):
             line = b" " + line  # So did the blank of an empty line.
         if line[:1] not in (b" ", b"-", b"+"):
-            raise MalformedError(f"line {self._at} is no line of a hunk")
+            raise MalformedError(f"line {self._at} is not a hunk line")
         hunk.lines.append((line[:1], line[1:]))
         return line[:1]
 
     def _no_newline(self, hunk: Hunk) -> None:
-        r"""`\ No newline at end of file` is said of the line before it."""
+        r"""`\ No newline at end of file` refers to the line before it."""
         if self._peek().startswith(b"\\"):
             if not hunk.lines:
                 raise MalformedError(f"line {self._at + 1} speaks of no line")

@@ -29,7 +29,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         if text.lower() in _ESCAPES and not in_class:
             return f"[^{_ESCAPES[text.lower()]}]"
         if text in _NOT_IN_ECMASCRIPT:
-            raise ValueError(f"`{text}` is no escape")
+            raise ValueError(f"`{text}` is not an escape")
         if text == "(?<":
             return "(?P<"
         if text == "$" and not in_class:

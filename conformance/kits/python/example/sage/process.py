@@ -1,4 +1,4 @@
-"""Commands: run without a shell, with a time limit, and with nothing of them left when they have ended."""
+"""Runs commands without a shell, with a timeout, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .errors import TypedError, io_error
 
 MAX_OUTPUT = 1024 * 1024
 CUT = "\n[truncated]\n"
-"""Stands where the rest of an output was left out."""
+"""Marks where output was cut."""
 _CHUNK = 65536
 _PATIENCE_SECONDS = 1
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
@@ -57,14 +57,14 @@ async def run(
         group = (await _message(reader))["group"]
         code = await _code(reader, command, timeout_ms)
     except EOFError:
-        # The command killed its supervisor. Its own process group can still be killed.
+        # The command killed its supervisor. Its process group can still be killed.
         patience = _PATIENCE_SECONDS
         if group is not None:
             with suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGKILL)
         raise TypedError("EIO", f"the supervisor of `{command}` was killed", {"operation": "execute"}) from None
     finally:
-        # The supervisor takes the end of its input for the order to kill what is left, and ends itself.
+        # Closing its stdin makes the supervisor kill everything left and exit.
         writer.close()
         _, unfinished = await asyncio.wait(outputs, timeout=patience)
         for output in unfinished:
@@ -100,12 +100,12 @@ async def _message(reader: asyncio.StreamReader) -> dict[str, int]:
 
 
 async def _output(stream: asyncio.StreamReader) -> str:
-    """What a stream says. What is beyond the limit is read, so that the command goes on, and dropped."""
+    """The text of a stream. Output beyond the limit is read, so that the command does not block, and dropped."""
     kept = bytearray()
     cut = False
     while chunk := await stream.read(_CHUNK):
         cut = cut or len(kept) + len(chunk) > MAX_OUTPUT
         kept += chunk[: MAX_OUTPUT - len(kept)]
-    # A character that the cut went through is left out; bytes that are no UTF-8 at all are replaced.
+    # Drop a character split by the cut; replace invalid UTF-8.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(kept), final=not cut)
     return text + CUT if cut else text

@@ -1,4 +1,4 @@
-"""JSON Schema 2020-12, as much of it as tools use. What is not known here is refused when a schema is compiled,
+"""The part of JSON Schema 2020-12 that tools use. Unknown keywords are refused when a schema is compiled,
 so that no keyword is ever silently without effect.
 
 One thing differs from the standard: an object may only have properties that its schema speaks of, unless the schema says
@@ -33,7 +33,7 @@ _MOST_IN_PLACE = 20
 
 
 class SchemaError(Exception):
-    """A schema that is none, or that has a keyword which is not known here. Says where."""
+    """An invalid schema, or one with an unsupported keyword. The message names the place."""
 
 
 class Schema:
@@ -51,7 +51,7 @@ class Schema:
             raise SchemaError("the schema nests too deep") from None
 
     def faults(self, value: Json, field: str = "input") -> Faults:
-        """Everything that is wrong with a value. `field` is what the value as a whole is called."""
+        """All faults of a value. `field` is the name of the whole value."""
         faults: Faults = []
         try:
             self._value(self._root, value, _Place((), field), faults)
@@ -59,13 +59,13 @@ class Schema:
             return [detail(field, "nests too deep")]
         return faults
 
-    # Checking a schema.
+    # Compile time.
 
     def _check(self, schema: Json, at: str) -> None:
         if isinstance(schema, bool):
             return
         if not isinstance(schema, dict):
-            raise SchemaError(f"{at} is no schema")
+            raise SchemaError(f"{at} is not a schema")
         if id(schema) in self._checked:
             return
         self._checked[id(schema)] = schema
@@ -132,7 +132,7 @@ class Schema:
         return found
 
     def _check_circles(self) -> None:
-        """A schema that refers to itself for the same value would never come to an end."""
+        """Refuses a schema that refers to itself for the same value, which would loop forever."""
         done: set[int] = set()
 
         def visit(schema: Json, above: tuple[int, ...]) -> None:
@@ -147,7 +147,7 @@ class Schema:
             visit(schema, ())
 
     def _beside(self, schema: Json) -> list[Json]:
-        """The schemas within a schema that speak of the very value that it speaks of itself."""
+        """The subschemas that apply to the same value."""
         if not isinstance(schema, dict):
             return []
         beside = [item for keyword in ("allOf", "anyOf", "oneOf") for item in schema.get(keyword, [])]
@@ -155,10 +155,10 @@ class Schema:
         beside += schema.get("dependentSchemas", {}).values()
         return beside + ([self._resolve(schema["$ref"])] if "$ref" in schema else [])
 
-    # Checking a value.
+    # Run time.
 
     def _value(self, schema: Json, value: Json, place: _Place, faults: Faults) -> None:
-        """A value and its own schema: here properties that nothing spoke of are refused."""
+        """Checks a value against its schema, and refuses properties that no part of the schema mentions."""
         spoken_of = self._judge(schema, value, place, faults)
         if isinstance(value, dict) and self._is_of_objects(schema):
             for name in value:
@@ -173,7 +173,7 @@ class Schema:
         return any(map(self._is_of_objects, self._beside(schema)))
 
     def _judge(self, schema: Json, value: Json, place: _Place, faults: Faults) -> set[str]:
-        """Adds what is wrong to `faults`, and returns the properties of the value that the schema spoke of."""
+        """Adds faults to `faults`, and returns the properties that the schema mentions."""
         if isinstance(schema, bool):
             if not schema:
                 faults.append(place.fault("may not be given", value))
@@ -236,7 +236,7 @@ class Schema:
         for name, item in value.items():
             inner = place.below(name)
             if "propertyNames" in schema and self._passes(schema["propertyNames"], name, inner) is None:
-                faults.append(inner.fault("is no name that a property may have"))
+                faults.append(inner.fault("is not an allowed property name"))
             schemas = [schema["properties"][name]] if name in schema.get("properties", {}) else []
             for pattern, property_schema in schema.get("patternProperties", {}).items():
                 schemas += [property_schema] if compile_pattern(pattern).search(name) else []
@@ -267,7 +267,7 @@ class Schema:
 
 
 class _Place:
-    """Where in the input a value stands."""
+    """The place of a value in the input."""
 
     def __init__(self, names: tuple[str, ...], whole: str) -> None:
         self._names = names
@@ -290,7 +290,7 @@ def is_integer(value: Json) -> bool:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Equal as JSON: 1 and 1.0 are, and 1 and true, which to Python are, are not."""
+    """JSON equality: 1 equals 1.0, but not true, unlike in Python."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -318,7 +318,7 @@ def _listed(types: Json) -> str:
 
 
 def _plain_faults(schema: dict[str, Json], value: Json, place: _Place) -> Faults:
-    """The keywords whose arguments are no schemas."""
+    """Checks the keywords whose arguments are not schemas."""
     faults: Faults = []
     if "const" in schema and not same(value, schema["const"]):
         faults.append(place.fault("must be the one value that is allowed", value, schema["const"]))
@@ -369,4 +369,4 @@ def _check_pattern(pattern: str, at: str) -> None:
     try:
         compile_pattern(pattern)
     except ValueError as error:
-        raise SchemaError(f"{at}: `{pattern}` is no pattern that is known here: {error}") from None
+        raise SchemaError(f"{at}: `{pattern}` is not a supported pattern: {error}") from None

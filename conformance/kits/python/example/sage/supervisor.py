@@ -1,4 +1,4 @@
-"""A process that runs one command and answers for everything that the command starts. Not to be imported: it is
+"""A process that runs one command and kills everything that the command starts. Not to be imported: it is
 started by `process`, which talks to it over a socket that is its stdin.
 
 In comes a line: the command, its arguments, its environment, its folder. Out go two: the command's process group, then how it
@@ -28,7 +28,7 @@ def main() -> None:
     signal.set_wakeup_fd(wakened)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     pid, trouble = _start(request)
-    # Whoever reads the command's output must not wait for this process.
+    # Close the pipes, so that readers of the command's output do not wait for this process.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)
@@ -67,7 +67,7 @@ def _say(message: dict[str, Any]) -> None:
 
 
 def _prctl(option: int, argument: int) -> bool:
-    """Where the system knows no such thing, only the command's process group can be killed."""
+    """Without subreapers, only the command's process group can be killed."""
     try:
         return bool(ctypes.CDLL(None).prctl(option, argument, 0, 0, 0) == 0)
     except (AttributeError, OSError):
@@ -75,24 +75,24 @@ def _prctl(option: int, argument: int) -> bool:
 
 
 def _start(request: dict[str, Any]) -> tuple[int, int]:
-    """The command's process, and the system's code for what kept it from starting, or 0."""
-    told, tell = os.pipe()
+    """The command's process id, and the errno of a failed start, or 0."""
+    reader, writer = os.pipe()
     allowed, allow = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(allow)
         os.read(allowed, 1)
-        os._exit(_become_command(request, tell))
-    # Before it can do anything, this process's own end for one, it is known what to kill.
+        os._exit(_become_command(request, writer))
+    # Record what to kill before the command can do anything, such as killing this process.
     _say({"group": pid})
     os.close(allow)
-    os.close(tell)
-    trouble = os.read(told, 16)
-    os.close(told)
+    os.close(writer)
+    trouble = os.read(reader, 16)
+    os.close(reader)
     return pid, int(trouble or 0)
 
 
-def _become_command(request: dict[str, Any], tell: int) -> int:
+def _become_command(request: dict[str, Any], writer: int) -> int:
     try:
         os.setsid()
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -103,9 +103,9 @@ def _become_command(request: dict[str, Any], tell: int) -> int:
         os.chdir(request["cwd"])
         _execute(request["command"], request["args"], request["env"])
     except OSError as error:
-        os.write(tell, str(error.errno).encode())
+        os.write(writer, str(error.errno).encode())
     except ValueError:
-        os.write(tell, b"22")  # EINVAL: a NUL in an argument, for one.
+        os.write(writer, b"22")  # EINVAL: a NUL in an argument, for one.
     return 127
 
 
@@ -124,7 +124,7 @@ def _execute(command: str, args: list[str], env: dict[str, str]) -> None:
 
 
 def _reap(pid: int) -> int | None:
-    """Reaps whatever has ended, and returns how `pid` did, if it has."""
+    """Reaps all exited children, and returns the status of `pid` if it exited."""
     found = None
     try:
         while True:

@@ -91,7 +91,7 @@ class ToolRegistry:
         return tool
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
-        """What a model is told of the tools, sorted by name."""
+        """The tool descriptions for a model, sorted by name."""
         return [
             {"name": tool.name, "parameters": copy.deepcopy(tool.schema)}
             | ({} if tool.description is None else {"description": tool.description})
@@ -99,12 +99,12 @@ class ToolRegistry:
         ]
 
 
-# Which tools need a permission, of their own name, and for what: which member of the input says on what they act.
+# Tools that need a permission of their own name, with the operation and the input member that names the resource.
 _GUARDED = {"Write": ("write", "file"), "Edit": ("write", "file"), "Bash": ("execute", "command")}
 
 
 async def execute(registry: ToolRegistry, clock: Clock, name: str, input: Any, context: ToolContext) -> ToolResult:
-    """Executes a tool. Whatever the tool or a policy refuses is a result that is not `ok`; nothing typed is raised."""
+    """Executes a tool. A refusal by the tool or a policy is a result without `ok`; typed errors are never raised."""
     started = clock.now()
     secrets = Secrets(context.secret_provider)
     try:
@@ -148,14 +148,14 @@ def failure(error: TypedError) -> ToolResult:
 def _redacted(result: ToolResult, secrets: Secrets) -> ToolResult:
     clean = _redacted_members(result, secrets)
     if isinstance(result.get("error"), dict):
-        # A code is one of a fixed set, and programs go by it.
+        # Codes are a fixed set that programs rely on, so they are not redacted.
         code = {name: result["error"][name] for name in ("code",) if name in result["error"]}
         clean["error"] = _redacted_members(result["error"], secrets) | code
     return clean
 
 
 def _redacted_members(holder: dict[str, Any], secrets: Secrets) -> dict[str, Any]:
-    """The names of the members are the contract's, and stay."""
+    """Redacts values. Member names belong to the contract and stay."""
     return {name: secrets.redact(value) for name, value in holder.items()}
 
 

@@ -14,7 +14,7 @@ from .errors import TypedError, check_strings, detail, validation_error
 __all__ = ["Clock", "Random", "SecretProvider", "TypedError", "canonical_json", "err", "parse_json", "sha256"]
 
 MAX_DEPTH = 500
-"""So far below Python's own limit that what was written can be read, wherever on the stack."""
+"""Far below Python's recursion limit, so that written values can be read at any stack depth."""
 
 
 class Clock(Protocol):
@@ -38,7 +38,7 @@ class SecretProvider(Protocol):
 
 
 def err(code: str, message: str, cause: object = None) -> TypedError:
-    """Makes a typed error. It is the caller's to raise."""
+    """Creates a typed error, for the caller to raise."""
     check_strings(code=code, message=message)
     return TypedError(code, message, cause=cause)
 
@@ -72,7 +72,7 @@ def canonical_json(value: object, field: str = "value") -> str:
 
 
 def parse_json(text: str, field: str = "json") -> Any:
-    """Reads JSON of an unknown origin. What is not JSON, or nests too deep, is `EVALIDATION`."""
+    """Parses untrusted JSON. Invalid or too deeply nested JSON raises `EVALIDATION`."""
     check_strings(**{field: text})
     try:
         return _decoder.decode(text)
@@ -83,7 +83,7 @@ def parse_json(text: str, field: str = "json") -> Any:
 
 
 def _parse_int(digits: str) -> int | float:
-    # `-0` has a sign; and Python refuses to read thousands of digits, which no double reaches.
+    # Keep the sign of `-0`. Python refuses to parse thousands of digits, which exceed any double anyway.
     return _parse_float(digits) if digits == "-0" or len(digits) > 300 else int(digits)
 
 
@@ -131,9 +131,9 @@ def _write(value: object, parts: list[str], room: int) -> None:
         parts.append("]" if value else "[]")
     elif isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
-            raise _Unwritable("has a key that is no string")
+            raise _Unwritable("has a key that is not a string")
         separator = "{"
-        # ASCII sorts alike in every encoding, and needs no copy.
+        # ASCII sorts the same in every encoding, without a copy.
         keys = sorted(value) if all(map(str.isascii, value)) else sorted(value, key=_utf16)
         for key in keys:
             parts.append(f"{separator}{encode_basestring(key)}:")
@@ -160,7 +160,7 @@ def _number(value: int | float) -> str:
 
 
 def _ecmascript(double: float) -> str:
-    """Number::toString of ECMAScript. Python has the same shortest digits, and puts them otherwise."""
+    """ECMAScript's Number::toString. Python has the same shortest digits in another format."""
     if double == 0:
         return "0"
     sign = "-" if double < 0 else ""

@@ -1,4 +1,4 @@
-"""Secrets: put in the place of their placeholders just before a tool runs, and taken out of all that it says."""
+"""Secrets: injected for their placeholders just before a tool runs, and redacted from its output."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .errors import TypedError
 from .process import CUT
 from .utils import SecretProvider
 
-# A shorter line of a secret, a bracket for one, stands in all sorts of texts.
+# Shorter lines of a secret, such as a bracket, occur in ordinary texts.
 _SHORTEST_LINE = 4
 _PLACEHOLDER = re.compile(r"\$ENV\.([A-Za-z_][A-Za-z0-9_]*)")
 
 
 class Secrets:
-    """The secrets of one execution of a tool. Without a provider, placeholders are text like any other."""
+    """The secrets of one tool execution. Without a provider, placeholders are plain text."""
 
     def __init__(self, provider: SecretProvider | None) -> None:
         self._provider = provider
@@ -31,7 +31,7 @@ class Secrets:
         _map_strings(value, lambda text: _note(text, names))
         for name in names:
             self._values[name] = await self._fetch(self._provider, name)
-        # In one pass: what a secret's value looks like is nobody's business.
+        # In one pass: placeholders inside a secret's value are not expanded.
         return _map_strings(value, lambda text: _PLACEHOLDER.sub(lambda found: self._values[found[1]], text))
 
     async def _fetch(self, provider: SecretProvider, name: str) -> str:
@@ -46,13 +46,13 @@ class Secrets:
         return value
 
     def redact(self, value: Any) -> Any:
-        """A copy in which no secret occurs, neither in a string nor in a key."""
+        """A copy without secrets in strings or keys."""
         forms = {form: name for name, secret in self._values.items() for form in _forms(secret)}
         return _map_strings(value, lambda text: _redact(text, forms), keys=True) if forms else value
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as programs print it: as it is, as JSON has it, and line by line."""
+    """The forms in which programs print a secret: raw, JSON-escaped, and line by line."""
     if not secret:
         return
     yield secret
@@ -71,13 +71,13 @@ def _redact(text: str, forms: dict[str, str]) -> str:
         return text
     redacted = _replaced(text, spans, lambda name: f"[SECRET:{name}]")
     if _spans(redacted, forms):
-        # The marks themselves, or what is left around them, read like a secret.
+        # The marks, together with the text around them, form a secret again.
         redacted = _replaced(text, spans, lambda name: "")
     return "" if _spans(redacted, forms) else redacted
 
 
 def _without_beginning(text: str, forms: dict[str, str]) -> str:
-    """Where an output was cut, the cut may have gone through a secret: what came of it goes too."""
+    """A cut may split a secret, so its remaining part is redacted too."""
     head, cut, tail = text.rpartition(CUT)
     if not cut:
         return text
@@ -89,7 +89,7 @@ def _without_beginning(text: str, forms: dict[str, str]) -> str:
 
 
 def _spans(text: str, forms: dict[str, str]) -> list[tuple[int, int, str]]:
-    """Where secrets are, and the name of each. Those that overlap are one: what is left of one would tell of it."""
+    """The positions and names of secrets. Overlapping ones are merged, because a remainder would leak."""
     found: list[tuple[int, int, str]] = []
     for form, name in forms.items():
         at = text.find(form)

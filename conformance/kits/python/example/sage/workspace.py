@@ -1,4 +1,4 @@
-"""A workspace's files as tools may touch them: never outside of it, and never what chronicles keep."""
+"""File access for tools: never outside the workspace, and never to files of chronicles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Workspace:
 
     @contextmanager
     def change(self, file: str) -> Iterator[Change]:
-        """A file that is about to be changed. Within this process nobody else changes it meanwhile."""
+        """A file to change, locked against other changes in this process."""
         with _told("write", file):
             _refuse_protected(file, file.split("/"))
             names = self._names(file)
@@ -52,7 +52,7 @@ class Workspace:
 
 
 class Change:
-    """A file at the moment of its change. All of it is changed, or nothing."""
+    """A file during a change, which is atomic."""
 
     def __init__(self, root: str, names: list[str]) -> None:
         self._root = root
@@ -67,7 +67,7 @@ class Change:
             return folder is not None and self._status(folder) is not None
 
     def check(self) -> None:
-        """Raises what `replace` would raise, as far as it can be known, and touches nothing."""
+        """Raises the errors of `replace` that can be predicted. Changes nothing."""
         for name in (*self._folder, self._name):
             if len(os.fsencode(name)) > _LONGEST_NAME:
                 raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
@@ -76,7 +76,7 @@ class Change:
                 self._status(folder)
 
     def replace(self, data: bytes) -> None:
-        """Puts a whole new file in its place. Who reads meanwhile finds the old one or the new one."""
+        """Replaces the whole file. A concurrent reader sees the old or the new one."""
         self.check()
         with self._opened_folder(create=True) as folder:
             assert folder is not None
@@ -142,7 +142,7 @@ def _read_regular(root: str, names: list[str]) -> bytes:
 
 @contextmanager
 def _told(operation: str, file: str) -> Iterator[None]:
-    """What goes wrong, in the words of the taxonomy, with the path as it was given."""
+    """Converts errors to the taxonomy, with the path as given."""
     try:
         yield
     except OutsideError:
@@ -156,12 +156,12 @@ def _refuse_protected(file: str, names: list[str]) -> None:
         raise permission_error(file, "write", "`.sage` is kept by chronicles alone")
 
 
-# Ignored by some file systems or displays, though not all of them are of the category for that.
+# Characters that some file systems or displays ignore. Not all are in the Unicode category for that.
 _IGNORABLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(code) for code in (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10))}
 
 
 def is_protected(name: str) -> bool:
-    """Whether some file system would take this for `.sage`: without regard to case, width, or what cannot be seen."""
+    """Whether some file system would treat this name as `.sage`, ignoring case, width or invisible characters."""
     for _ in range(2):
         name = "".join(char for char in name if char not in _IGNORABLE and unicodedata.category(char) != "Cf")
         name = unicodedata.normalize("NFKC", name).casefold()
