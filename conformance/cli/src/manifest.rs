@@ -169,9 +169,7 @@ impl Manifest {
         }
         let odd = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
         if let Some(name) = self.subject.environment.keys().find(odd) {
-            return Err(format!(
-                "`subject.environment` has an invalid variable name: {name:?}"
-            ));
+            return Err(format!("`subject.environment` has an invalid variable name: {name:?}"));
         }
         let cut = |(_, value): &(&String, &String)| value.contains('\0');
         if let Some((name, _)) = self.subject.environment.iter().find(cut) {

@@ -7,7 +7,7 @@ use super::checks::{open, refused_open};
 use super::wire::{Trouble, Wire as Pipe};
 use super::{Finding, greeting};
 use proofmark_judge::suite::Suite;
-use proofmark_judge::wire::Wire;
+use proofmark_judge::wire::{HttpPaths, Wire};
 use proofmark_suite::subject::{Patience, start_mcp};
 use proofmark_suite::wire::{Offer, reachable};
 
@@ -48,7 +48,7 @@ pub(super) async fn server(
     if let Some(refused) = refused_open(check, &answer) {
         return Ok(refused);
     }
-    let offer = match Offer::read(wire, &answer["result"]) {
+    let offer = match Offer::read(wire, &HttpPaths::default(), &answer["result"]) {
         Ok(offer) => offer,
         Err(message) => {
             let change = "name the server in the answer to `open`: `proofmark guide wires`";

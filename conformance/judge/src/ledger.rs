@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::problem::{Lines, Location, Problem, did_you_mean};
-use crate::wire::Wire;
+use crate::wire::{HttpPaths, Wire};
 
 /// How binding a requirement is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,6 +78,8 @@ pub struct Contract {
     pub workspace: bool,
     /// The contract's own wire, if it does not use the adapter's pipe.
     pub wire: Option<Wire>,
+    /// The contract's default paths on an HTTP server.
+    pub http: HttpPaths,
     pub operations: Vec<String>,
     /// Test hooks and the operations that each provides.
     pub hooks: BTreeMap<String, Vec<String>>,
@@ -111,6 +113,8 @@ struct LedgerFile {
     prefix: String,
     workspace: bool,
     wire: Option<Wire>,
+    #[serde(default)]
+    http: HttpPaths,
     operations: Vec<Spanned<String>>,
     #[serde(default)]
     hooks: BTreeMap<String, Vec<Spanned<String>>>,
@@ -225,6 +229,7 @@ pub fn parse(file: &str, folder: &str, text: &str) -> Result<Contract, Vec<Probl
         text: ledger.text,
         workspace: ledger.workspace,
         wire: ledger.wire,
+        http: ledger.http,
         operations: ledger
             .wire
             .into_iter()

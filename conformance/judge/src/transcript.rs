@@ -165,13 +165,6 @@ pub struct Ask {
     pub answer: Value,
 }
 
-impl Ask {
-    /// Whether the call only releases a stream.
-    pub fn gives_back(&self) -> bool {
-        (self.fake.as_str(), self.method.as_str()) == ("llm", "stop")
-    }
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSeen {

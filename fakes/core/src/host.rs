@@ -51,6 +51,8 @@ pub struct FakeKind {
     pub name: &'static str,
     /// Makes the fake from its script, or says what is wrong with the script.
     pub make: fn(&Value) -> Result<Box<dyn Fake>, String>,
+    /// Methods that only give something back. A subject may call them after the call that needed them.
+    pub releases: &'static [&'static str],
 }
 
 /// The fakes of one session.
@@ -162,8 +164,8 @@ mod tests {
         if script == &json!({}) { Ok(Box::<Gate>::default()) } else { Err(format!("got {script}")) }
     }
 
-    static GATE: FakeKind = FakeKind { name: "gate", make: make_gate };
-    static DOOR: FakeKind = FakeKind { name: "door", make: make_gate };
+    static GATE: FakeKind = FakeKind { name: "gate", make: make_gate, releases: &[] };
+    static DOOR: FakeKind = FakeKind { name: "door", make: make_gate, releases: &[] };
 
     fn scripts(scripts: Value) -> BTreeMap<String, Value> {
         serde_json::from_value(scripts).unwrap()

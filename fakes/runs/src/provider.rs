@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 pub static PROVIDER: FakeKind = FakeKind {
     name: "provider",
     make: |script| Ok(Box::new(ScriptedProvider::from_script(script)?)),
+    releases: &[],
 };
 
 /// The `name` of an error to which the script gives none. Servers may already rely on it.

@@ -22,6 +22,7 @@ pub static CHRONICLE: FakeKind = FakeKind {
         let NoScript {} = NoScript::deserialize(script).map_err(|error| error.to_string())?;
         Ok(Box::new(MemoryChronicle::new()))
     },
+    releases: &[],
 };
 
 #[derive(Deserialize)]

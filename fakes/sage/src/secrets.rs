@@ -11,8 +11,11 @@ use serde_json::Value;
 use crate::fault::fault;
 
 /// The fake `secrets`. Its script is `{"values": {key: secret}, "faults": {key: [error]}}`.
-pub static SECRETS: FakeKind =
-    FakeKind { name: "secrets", make: |script| Ok(Box::new(MemorySecrets::from_script(script)?)) };
+pub static SECRETS: FakeKind = FakeKind {
+    name: "secrets",
+    make: |script| Ok(Box::new(MemorySecrets::from_script(script)?)),
+    releases: &[],
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -14,8 +14,11 @@ use serde_json::Value;
 use crate::fault::fault;
 
 /// The fake `tools`. [`ScriptedTools::from_script`] describes its script.
-pub static TOOLS: FakeKind =
-    FakeKind { name: "tools", make: |script| Ok(Box::new(ScriptedTools::from_script(script)?)) };
+pub static TOOLS: FakeKind = FakeKind {
+    name: "tools",
+    make: |script| Ok(Box::new(ScriptedTools::from_script(script)?)),
+    releases: &[],
+};
 
 /// What a tool does when it is called.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,6 +21,16 @@ pub enum Wire {
     Http,
 }
 
+/// Templates of the paths on a contract's HTTP server, with `{name}` for what a case gives. An adapter can override them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HttpPaths {
+    /// The WebSocket with events.
+    pub stream: Option<String>,
+    /// The event log in the workspace.
+    pub log: Option<String>,
+}
+
 impl Wire {
     pub fn name(self) -> &'static str {
         match self {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use proofmark_judge::case::{Action, CallStep, Case, MAIN_PROCESS, MAIN_SESSION, Step};
 use proofmark_judge::ledger::Contract;
 use proofmark_judge::transcript::{Answered, Ending, FileSeen, Seen};
-use proofmark_judge::wire::{NO_WIRE, ODD, Wire};
+use proofmark_judge::wire::{HttpPaths, NO_WIRE, ODD, Wire};
 use proofmark_judge::{Ask, Fault};
 
 use super::masks::Masks;
@@ -99,10 +99,17 @@ pub(super) struct Stage<'a, P> {
     /// Connections to the servers of sessions, if the contract has its own wire.
     links: BTreeMap<Seat<'a>, Rc<Link>>,
     wire: Option<Wire>,
+    http: &'a HttpPaths,
     fakes: &'a [&'static FakeKind],
     masks: Masks,
     /// Calls of fakes outside any single call.
     stray: Vec<Ask>,
+}
+
+/// Whether the call only gives something back.
+fn gives_back(ask: &Ask, fakes: &[&'static FakeKind]) -> bool {
+    let kind = fakes.iter().find(|kind| kind.name == ask.fake);
+    kind.is_some_and(|kind| kind.releases.contains(&ask.method.as_str()))
 }
 
 fn seat_of(call: &CallStep) -> Seat<'_> {
@@ -126,6 +133,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             seats: BTreeMap::new(),
             links: BTreeMap::new(),
             wire: setting.contract.wire,
+            http: &setting.contract.http,
             fakes: setting.fakes,
             masks,
             stray: Vec::new(),
@@ -244,7 +252,7 @@ impl<'a, P: Processes> Stage<'a, P> {
         answer: &Value,
     ) -> Result<(), Stop> {
         let Some(wire) = self.wire else { return Ok(()) };
-        let offer = Offer::read(wire, answer).map_err(|mut message| {
+        let offer = Offer::read(wire, self.http, answer).map_err(|mut message| {
             self.masks.hide_text(&mut message);
             Stop::Refused(RpcError::new(NO_WIRE, message))
         })?;
@@ -329,7 +337,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             return;
         }
         let asks = self.take_asks(seat, 0);
-        self.stray.extend(asks.into_iter().filter(|ask| !ask.gives_back()));
+        self.stray.extend(asks.into_iter().filter(|ask| !gives_back(ask, self.fakes)));
     }
 
     /// The process that a step uses.

@@ -25,6 +25,8 @@ pub(crate) struct SessionHost {
     asks: RefCell<Vec<Ask>>,
     /// The number of unrecorded calls since the last [`Self::take_asks`].
     pulls: Cell<usize>,
+    /// The fake and the method of the first of them.
+    pulled: RefCell<Option<(String, String)>>,
     /// The requests that wait for a fake, by their tickets.
     unanswered: RefCell<HashMap<u64, Id>>,
     tickets: Cell<u64>,
@@ -45,8 +47,8 @@ impl SessionHost {
     pub(crate) fn take_asks(&self, read: usize) -> Vec<Ask> {
         let ahead = self.pulls.replace(0).saturating_sub(read);
         let mut asks = self.asks.take();
-        if ahead > MOST_AHEAD {
-            let (fake, method) = ("llm".to_owned(), "next".to_owned());
+        let pulled = self.pulled.take();
+        if let (true, Some((fake, method))) = (ahead > MOST_AHEAD, pulled) {
             asks.push(Ask { fake, method, args: json!({"unread": ahead}), answer: Value::Null });
         }
         asks
@@ -85,6 +87,7 @@ impl SessionHost {
             self.asks.borrow_mut().push(Ask { fake, method, args, answer });
         } else {
             self.pulls.set(self.pulls.get() + 1);
+            self.pulled.borrow_mut().get_or_insert((fake, method));
         }
         due
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::http::MOST_BYTES;
-use super::offer::{HttpServer, filled};
+use super::offer::{HttpServer, filled, no_path};
 use proofmark_judge::wire::arguments::ReadFile;
 
 /// The poll interval while waiting for a line.
@@ -23,7 +23,8 @@ pub(super) async fn read(
     match (&args.path, &args.log) {
         (Some(path), _) => Ok(json!({"text": text(workspace, Path::new(path))?})),
         (None, Some(values)) => {
-            let path = PathBuf::from(filled(&server.log, values, str::to_owned)?);
+            let log = server.paths.log.as_deref().ok_or_else(|| no_path("log"))?;
+            let path = PathBuf::from(filled(log, values, str::to_owned)?);
             let Some(until) = &args.until else {
                 let text = text(workspace, &path)?;
                 return Ok(json!({"lines": text.as_deref().map(lines).transpose()?}));

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::subject::SubjectCommand;
-use proofmark_judge::wire::Wire;
+use proofmark_judge::wire::{HttpPaths, Wire};
 
 /// A wire that an adapter offers.
 pub enum Offer {
@@ -22,10 +22,7 @@ pub struct HttpServer {
     pub address: SocketAddr,
     /// The value of the `Host` header.
     pub authority: String,
-    /// The path of event streams, with `{name}` placeholders for the case's values.
-    pub stream: String,
-    /// The path of logs in the workspace.
-    pub log: String,
+    pub paths: HttpPaths,
 }
 
 #[derive(Deserialize)]
@@ -41,23 +38,13 @@ struct McpEntry {
 #[serde(deny_unknown_fields)]
 struct HttpEntry {
     base: String,
-    #[serde(default = "default_stream")]
-    stream: String,
-    #[serde(default = "default_log")]
-    log: String,
-}
-
-fn default_stream() -> String {
-    "/ws?runId={runId}&after={after}".to_owned()
-}
-
-fn default_log() -> String {
-    "runs/{runId}/events.jsonl".to_owned()
+    stream: Option<String>,
+    log: Option<String>,
 }
 
 impl Offer {
     /// Reads the answer to `open`.
-    pub fn read(wire: Wire, answer: &Value) -> Result<Self, String> {
+    pub fn read(wire: Wire, paths: &HttpPaths, answer: &Value) -> Result<Self, String> {
         let Some(named) = answer.get("wire").and_then(|wires| wires.get(wire.name())) else {
             return Err(format!(
                 "the answer to `open` names no wire `{wire}`; it must be like {}",
@@ -74,7 +61,7 @@ impl Offer {
             }
             Wire::Http => {
                 let entry: HttpEntry = read(named).map_err(wrong)?;
-                http(entry).map(Self::Http).map_err(wrong)
+                http(entry, paths).map(Self::Http).map_err(wrong)
             }
         }
     }
@@ -105,7 +92,7 @@ fn mcp(entry: McpEntry) -> Result<SubjectCommand, String> {
 }
 
 /// Accepts only servers on loopback: the harness must not judge or flood any other machine.
-fn http(entry: HttpEntry) -> Result<HttpServer, String> {
+fn http(entry: HttpEntry, paths: &HttpPaths) -> Result<HttpServer, String> {
     let wrong = || {
         format!(
             "`base` is `{}`; it must be http://127.0.0.1:PORT, http://[::1]:PORT or http://localhost:PORT, with no path",
@@ -127,9 +114,18 @@ fn http(entry: HttpEntry) -> Result<HttpServer, String> {
     Ok(HttpServer {
         address: SocketAddr::new(ip, port),
         authority: authority.to_owned(),
-        stream: entry.stream,
-        log: entry.log,
+        paths: HttpPaths {
+            stream: entry.stream.or_else(|| paths.stream.clone()),
+            log: entry.log.or_else(|| paths.log.clone()),
+        },
     })
+}
+
+/// Neither the ledger nor the adapter gives a path that a case uses.
+pub(super) fn no_path(name: &str) -> String {
+    format!(
+        "no path for `{name}`: give `{name}` of the wire `http` in the answer to `open`, or set a default in the ledger"
+    )
 }
 
 /// Fills a template. Query parameters without a value are omitted.
@@ -185,7 +181,7 @@ mod tests {
     #[case("http://127.0.0.1:0", false)]
     fn only_loopback_is_accepted(#[case] base: &str, #[case] right: bool) {
         let answer = json!({"wire": {"http": {"base": base}}});
-        assert_eq!(Offer::read(Wire::Http, &answer).is_ok(), right);
+        assert_eq!(Offer::read(Wire::Http, &HttpPaths::default(), &answer).is_ok(), right);
     }
 
     #[rstest]
@@ -195,7 +191,8 @@ mod tests {
     #[case(json!({"wire": {"mcp": {"command": []}}}))]
     #[case(json!({"wire": {"mcp": {"command": ["a"], "cwd": "/"}}}))]
     fn an_answer_without_a_server_is_refused(#[case] answer: Value) {
-        let message = Offer::read(Wire::Mcp, &answer).err().unwrap_or_default();
+        let message =
+            Offer::read(Wire::Mcp, &HttpPaths::default(), &answer).err().unwrap_or_default();
         assert!(message.contains("`mcp`"), "{message}");
     }
 

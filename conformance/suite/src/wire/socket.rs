@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::Trouble;
 use super::http::{MOST_BYTES, body_of, connect, escaped, target};
-use super::offer::{HttpServer, filled};
+use super::offer::{HttpServer, filled, no_path};
 use proofmark_judge::wire::arguments::{OpenSocket, Sought};
 
 /// The most messages to read while looking for one.
@@ -25,7 +25,11 @@ pub(super) async fn open(
     args: &OpenSocket,
 ) -> Result<(Option<Socket>, Value), Trouble> {
     let target = match (&args.stream, &args.path) {
-        (Some(values), _) => filled(&server.stream, values, escaped).map_err(Trouble::Odd)?,
+        (Some(values), _) => {
+            let stream = server.paths.stream.as_deref();
+            let stream = stream.ok_or_else(|| Trouble::Odd(no_path("stream")))?;
+            filled(stream, values, escaped).map_err(Trouble::Odd)?
+        }
         (None, Some(path)) => target(path, &Default::default()),
         (None, None) => {
             return Err(Trouble::Odd("there is neither `stream` nor `path`".to_owned()));

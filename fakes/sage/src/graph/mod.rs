@@ -19,8 +19,11 @@ use sage_utils::{BoxFuture, TypedError};
 use serde_json::{Map, Value};
 
 /// The fake `graph`. [`MemoryGraph::from_script`] describes its script.
-pub static GRAPH: FakeKind =
-    FakeKind { name: "graph", make: |script| Ok(Box::new(MemoryGraph::from_script(script)?)) };
+pub static GRAPH: FakeKind = FakeKind {
+    name: "graph",
+    make: |script| Ok(Box::new(MemoryGraph::from_script(script)?)),
+    releases: &[],
+};
 
 /// The queries that the graph supports.
 pub const SUPPORTED: &str = "MATCH (n:Label {key: value}) or \

@@ -24,8 +24,11 @@ pub use seeded::SeededLlm;
 use wire::WireLlm;
 
 /// The fake `llm`: providers by name, each with its models and their scripted or seeded answers.
-pub static LLM: FakeKind =
-    FakeKind { name: "llm", make: |script| Ok(Box::new(WireLlm::from_script(script)?)) };
+pub static LLM: FakeKind = FakeKind {
+    name: "llm",
+    make: |script| Ok(Box::new(WireLlm::from_script(script)?)),
+    releases: &["stop"],
+};
 
 /// A scripted or a seeded model.
 #[derive(Debug, Clone, PartialEq)]
