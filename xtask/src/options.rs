@@ -47,7 +47,9 @@ impl Options {
         let Some(text) = self.values(name)?.pop() else { return Ok(None) };
         match text.parse() {
             Ok(number) if number > 0 => Ok(Some(number)),
-            _ => Err(format!("`{name}` takes a number of at least 1, not `{text}`\n{}", self.usage)),
+            _ => {
+                Err(format!("`{name}` takes a number of at least 1, not `{text}`\n{}", self.usage))
+            }
         }
     }
 

@@ -46,9 +46,8 @@ pub(crate) fn tidy() -> Result<(), String> {
     let files = tracked()?;
     let mut problems = Vec::new();
     if proofmark_catalog::files().digest() != suite.digest {
-        problems.push(
-            "the embedded features and fixtures differ from the folders; rebuild".to_owned(),
-        );
+        problems
+            .push("the embedded features and fixtures differ from the folders; rebuild".to_owned());
     }
     only_the_agreed_top(&files, &mut problems);
     files_are_short_and_clean(&files, &mut problems)?;

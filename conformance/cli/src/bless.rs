@@ -152,9 +152,7 @@ impl Job<'_> {
             return Err(Failed::Interrupted);
         }
         if let Some(fault) = outcome.faults.first() {
-            return Err(refused(&format!(
-                "the subject has a fault: {fault}; fix it first"
-            )));
+            return Err(refused(&format!("the subject has a fault: {fault}; fix it first")));
         }
         let mut changes = Vec::new();
         for result in &outcome.results {
@@ -213,9 +211,8 @@ impl Job<'_> {
         result: &CaseResult,
         draft: &Draft,
     ) -> Result<Option<span::Change>, Failed> {
-        let no_golden = |message: &str| {
-            refused(&format!("`{}`: {message}; fix it first", case.name))
-        };
+        let no_golden =
+            |message: &str| refused(&format!("`{}`: {message}; fix it first", case.name));
         let failure = match &result.verdict {
             Verdict::Passed => return Ok(None),
             Verdict::NotExercised { reason } if self.is_asked_for(case) => {
@@ -247,7 +244,9 @@ impl Job<'_> {
 
 fn agreed(cases: usize) -> Result<bool, Failed> {
     if !io::stdin().is_terminal() {
-        return Err(refused("stdin is not a terminal, so nobody can confirm; review the diff, then pass `--yes`"));
+        return Err(refused(
+            "stdin is not a terminal, so nobody can confirm; review the diff, then pass `--yes`",
+        ));
     }
     write!(anstream::stderr(), "write the new expectations of {cases} case(s)? [y/N] ")?;
     let mut answer = String::new();

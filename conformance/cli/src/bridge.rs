@@ -209,7 +209,9 @@ async fn ready(args: &BridgeArgs, port: u16, server: &mut Child) -> Result<(), N
             Err(_) => {}
         }
         if let Ok(Some(status)) = server.try_wait() {
-            return Err(NotReady::Ended(format!("the server exited ({status}) before it was ready")));
+            return Err(NotReady::Ended(format!(
+                "the server exited ({status}) before it was ready"
+            )));
         }
         if Instant::now() >= deadline {
             return Err(NotReady::Silent(format!(

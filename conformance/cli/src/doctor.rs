@@ -215,7 +215,9 @@ fn write_end(out: &mut dyn Write, findings: &[Finding]) -> io::Result<()> {
         writeln!(out, "  {mark}  {count:<15}  {message}")?;
     }
     match of(State::Unsound).count() {
-        0 => writeln!(out, "\nthe adapter is sound: remaining failures belong to the implementation"),
+        0 => {
+            writeln!(out, "\nthe adapter is sound: remaining failures belong to the implementation")
+        }
         some => writeln!(out, "\n{some} thing(s) to change in the adapter"),
     }
 }

@@ -107,12 +107,9 @@ fn way_to(from: &Path, to: &Path) -> Result<String, Failed> {
 /// Creates the files. If one exists, it writes none.
 pub(crate) fn write_new(folder: &Path, files: &[Made]) -> Result<(), Failed> {
     let not_made = |path: &Path, fault: io::Error| match fault.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            Failed::Usage(format!(
-                "`{}` cannot be created: {fault}; choose a writable folder",
-                path.display()
-            ))
-        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Failed::Usage(
+            format!("`{}` cannot be created: {fault}; choose a writable folder", path.display()),
+        ),
         _ => Failed::NotSaved { path: path.to_owned(), fault },
     };
     if folder.symlink_metadata().is_ok() && !folder.is_dir() {

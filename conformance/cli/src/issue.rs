@@ -122,8 +122,7 @@ impl Ready {
     /// An interrupted run has no certificate, and an existing one belongs to an earlier run.
     pub(crate) fn tell_of_none(&self) {
         let former = self.folder.join(CERTIFICATE);
-        let note =
-            if former.exists() { "; the existing one is from an earlier run" } else { "" };
+        let note = if former.exists() { "; the existing one is from an earlier run" } else { "" };
         // If stderr is closed, there is nobody to warn.
         let _deaf = writeln!(
             anstream::stderr(),

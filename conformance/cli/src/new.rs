@@ -220,7 +220,10 @@ impl Ledger {
     }
 
     fn wrong(&self, message: &str) -> Failed {
-        Failed::Usage(format!("the ledger `{}` {message}; run `proofmark lint` for details", self.path))
+        Failed::Usage(format!(
+            "the ledger `{}` {message}; run `proofmark lint` for details",
+            self.path
+        ))
     }
 
     fn requirements(&mut self) -> Result<&mut ArrayOfTables, Failed> {
@@ -285,9 +288,7 @@ impl Ledger {
             None => waiting.or_else(|| tables.iter().position(|table| reason(table).is_none())),
         };
         let Some(table) = found.and_then(|at| tables.get_mut(at)) else {
-            return Err(self.wrong(
-                "excludes every requirement; name one with `--shows`",
-            ));
+            return Err(self.wrong("excludes every requirement; name one with `--shows`"));
         };
         let id = table.get("id").and_then(Item::as_str).unwrap_or_default().to_owned();
         match reason(table) {

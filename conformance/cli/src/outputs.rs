@@ -95,8 +95,7 @@ impl Outputs {
         let summary = summary.filter(|_| github).map(PathBuf::from);
         if let Some(file) = &summary {
             place_of(file).map_err(|message| {
-                let hint =
-                    "; `GITHUB_STEP_SUMMARY` names it; pass `--no-github` to skip it";
+                let hint = "; `GITHUB_STEP_SUMMARY` names it; pass `--no-github` to skip it";
                 unwritable(file, message + hint)
             })?;
         }

@@ -6,6 +6,8 @@ use crate::exit::Failed;
 
 pub(crate) fn this_program() -> Result<PathBuf, Failed> {
     std::env::current_exe().map_err(|fault| {
-        Failed::Usage(format!("cannot find the proofmark executable to start the reference: {fault}"))
+        Failed::Usage(format!(
+            "cannot find the proofmark executable to start the reference: {fault}"
+        ))
     })
 }

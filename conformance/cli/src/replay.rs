@@ -54,7 +54,8 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
         outcome.results.iter().filter(|result| picked.contains(result.case.as_str())).collect();
     if results.is_empty() {
         return Err(Failed::Usage(
-            "the transcript has none of these cases; search it with `grep` to see which it has".to_owned(),
+            "the transcript has none of these cases; search it with `grep` to see which it has"
+                .to_owned(),
         ));
     }
     if args.subject.is_named() {

@@ -109,9 +109,8 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     // Subjects crash and are killed here on purpose, which orphans the programs that they had started.
     let left = orphans.kill();
     if left > 0 {
-        let message = format!(
-            "{left} leftover process(es) of crashed or killed subjects were stopped"
-        );
+        let message =
+            format!("{left} leftover process(es) of crashed or killed subjects were stopped");
         written = written.and_then(|()| if human { writeln!(out, "{message}") } else { Ok(()) });
         data.insert("left".to_owned(), json!(left));
     }
@@ -199,7 +198,10 @@ impl Bench<'_> {
             format!("{} {case}  {place}: {mutation}  ({at})", styled(BAD, "SURVIVED"))
         }));
         lines.extend(report.toothless.iter().map(|case| {
-            format!("{} {case}: passes whatever the subject answers; add an expectation", styled(BAD, "TOOTHLESS"))
+            format!(
+                "{} {case}: passes whatever the subject answers; add an expectation",
+                styled(BAD, "TOOTHLESS")
+            )
         }));
         lines.extend(
             report.faults.iter().map(|message| format!("{} {message}", styled(BAD, "FAULT"))),

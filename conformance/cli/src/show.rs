@@ -60,11 +60,7 @@ fn show_contract(out: &mut dyn Write, suite: &Suite, contract: &Contract) -> Res
     }
     for (hook, operations) in &contract.hooks {
         match operations.as_slice() {
-            [] => field(
-                out,
-                "hook",
-                format_args!("{hook}: no operations; name it in `hello`"),
-            )?,
+            [] => field(out, "hook", format_args!("{hook}: no operations; name it in `hello`"))?,
             _ => field(out, "hook", format_args!("{hook}: {}", operations.join(", ")))?,
         }
     }

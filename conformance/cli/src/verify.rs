@@ -109,7 +109,9 @@ fn check(args: &VerifyArgs, out: &mut dyn Write) -> Checked<Statement> {
             return Err(Failed::BadRecord { path: path.clone(), fault });
         }
         Err(fault) => {
-            return Ok(Err(Refuted(format!("the transcript contradicts the certificate: {fault}"))));
+            return Ok(Err(Refuted(format!(
+                "the transcript contradicts the certificate: {fault}"
+            ))));
         }
     };
     if made.to_bytes() != statement.to_bytes() {
@@ -184,7 +186,10 @@ fn artifacts(given: &[PathBuf], statement: &Statement, out: &mut dyn Write) -> C
     if statement.predicate.subject_is == SubjectIs::Artifacts {
         left.extend(statement.subject.iter().map(|one| one.name.as_str()));
     } else {
-        writeln!(out, "not checked  it names no artifact: it covers only what the transcript shows")?;
+        writeln!(
+            out,
+            "not checked  it names no artifact: it covers only what the transcript shows"
+        )?;
     }
     for (index, path) in given.iter().enumerate() {
         if given[..index].iter().any(|before| keep::real(before) == keep::real(path)) {

@@ -176,14 +176,8 @@ fn a_limit_can_be_a_parameter() {
 #[case("MATCH (n) RETURN n.id AS x, n.name AS x", "two columns are named `x`")]
 #[case("MATCH (n) RETURN n.id ORDER n.id", "`n` stands where BY should be")]
 #[case("MATCH (n) RETURN n.id ORDER BY x", "there is no column `x`")]
-#[case(
-    "MATCH (n) RETURN n.id ORDER BY count(*)",
-    "ORDER BY `count(*)` needs it in RETURN"
-)]
-#[case(
-    "MATCH (n) RETURN count(*) ORDER BY n.id",
-    "ORDER BY `n.id` needs it in RETURN"
-)]
+#[case("MATCH (n) RETURN n.id ORDER BY count(*)", "ORDER BY `count(*)` needs it in RETURN")]
+#[case("MATCH (n) RETURN count(*) ORDER BY n.id", "ORDER BY `n.id` needs it in RETURN")]
 #[case("MATCH (n) RETURN n.id LIMIT 1.5", "LIMIT takes a whole number of at least 0, not 1.5")]
 #[case("MATCH (n) RETURN n.id LIMIT 'x'", "LIMIT takes a whole number")]
 #[case("MATCH (n) RETURN n.id SKIP 1", "`SKIP` is not supported at the end")]

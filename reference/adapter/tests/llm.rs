@@ -99,7 +99,10 @@ async fn a_stop_that_fails_after_a_success() {
     let stop = stops(&mut harness, json!({"take": 1}), &[&[text(), text()]], 1).await;
     harness.answer(&stop[0], &json!("garbage")).await;
     let answer = outcome(&mut harness).await;
-    assert!(answer["error"].is_object(), "a harness that cannot be reached is not a success: {answer}");
+    assert!(
+        answer["error"].is_object(),
+        "a harness that cannot be reached is not a success: {answer}"
+    );
 }
 
 #[tokio::test]

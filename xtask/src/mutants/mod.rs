@@ -173,7 +173,9 @@ impl Filters {
         match status.code() {
             // All caught, some missed, some timed out: our own summary says more.
             Some(0 | 2 | 3) => Ok(()),
-            _ => Err(format!("cargo mutants ended with {status}; run the same command again to resume")),
+            _ => Err(format!(
+                "cargo mutants ended with {status}; run the same command again to resume"
+            )),
         }
     }
 }

@@ -55,7 +55,9 @@ pub(super) fn judging_needs_no_runtime(problems: &mut Vec<String>) -> Result<(),
             problems.push(format!("{path}: must not depend on `{wrong}`"));
         }
         if has("proofmark-protocol").is_some_and(|protocol| protocol.get("features").is_some()) {
-            problems.push(format!("{path}: use `proofmark-protocol` only with its messages, without other features"));
+            problems.push(format!(
+                "{path}: use `proofmark-protocol` only with its messages, without other features"
+            ));
         }
     }
     Ok(())

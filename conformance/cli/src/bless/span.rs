@@ -139,9 +139,7 @@ pub(super) fn change(
         .ok_or("it is not in its file")?;
     let steps: Vec<Members<'_>> = list(&members, "steps");
     if steps.iter().any(|step| step.contains_key("$repeat")) {
-        return Err(
-            "`$repeat` makes its steps, so none of them is written in the file".to_owned()
-        );
+        return Err("`$repeat` makes its steps, so none of them is written in the file".to_owned());
     }
     let mut edits = Vec::new();
     for expectation in expectations {

@@ -246,9 +246,9 @@ fn pin(
     let mut remarks = Vec::new();
     for path in draft.ledgers() {
         let text = draft.text(&path).unwrap_or_default();
-        let mut ledger: DocumentMut = text
-            .parse()
-            .map_err(|fault| Failed::Usage(format!("the ledger `{path}` is not valid TOML: {fault}")))?;
+        let mut ledger: DocumentMut = text.parse().map_err(|fault| {
+            Failed::Usage(format!("the ledger `{path}` is not valid TOML: {fault}"))
+        })?;
         let name = ledger.get("text").and_then(Item::as_str).unwrap_or_default().to_owned();
         known.insert(name.clone());
         let Some(sections) = texts.get(&name) else { continue };

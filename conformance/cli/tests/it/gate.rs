@@ -369,7 +369,10 @@ fn the_doctor_reads_the_manifest_too(#[case] manifest: &str, #[case] shown: &str
 )]
 #[case::limit("[subject]\ncommand = [\"x\"]\ntimeout-ms = 0\n", "must be from 1 to 86400000")]
 #[case::no_folder("[subject]\ncommand = [\"x\"]\ndirectory = \"nowhere\"\n", "is not a folder")]
-#[case::no_list("[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n", "cannot read the known failures")]
+#[case::no_list(
+    "[subject]\ncommand = [\"x\"]\nknown-failures = \"gone.txt\"\n",
+    "cannot read the known failures"
+)]
 fn a_manifest_that_cannot_be_used(#[case] text: &str, #[case] shown: &str) {
     let folder = with_manifest(text);
     let said = proofmark(folder.path(), &["certify"]);

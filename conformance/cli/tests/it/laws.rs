@@ -122,9 +122,7 @@ fn save_found_reports_a_file_that_it_cannot_extend() {
     assert_eq!(output.status.code(), Some(2));
     let shown = String::from_utf8(output.stderr).unwrap();
     assert!(
-        shown.contains(
-            "found.json` cannot be written: it exists, but has no `cases` list"
-        ),
+        shown.contains("found.json` cannot be written: it exists, but has no `cases` list"),
         "{shown}"
     );
     assert_eq!(fs::read_to_string(contract.join("found.json")).unwrap(), "[]");

@@ -152,11 +152,7 @@ fn the_contract_of_a_server_must_be_named() {
     let http = ["certify", "--suite", ".", "--wire", "http", "--", "server", "{port}"];
     let said = proofmark(folder.path(), &http);
     assert_eq!(said.code, Some(2));
-    assert!(
-        said.err.contains("no contract of this suite uses the wire `http`"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("no contract of this suite uses the wire `http`"), "{}", said.err);
     let named = ["--contract", "my.open"];
     let said = proofmark(folder.path(), &[&certify[..], &named, &SERVER].concat());
     assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);

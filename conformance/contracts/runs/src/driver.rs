@@ -43,8 +43,11 @@ impl State for Serving {
 async fn open(session: &Session, fakes: Fakes, policy: Arc<dyn Policy>) -> Result<Value, String> {
     let script = session.script();
     let folder = script.workspace.as_ref().ok_or("the server needs a workspace for its runs")?;
-    let now: Timestamp =
-        script.clock.start.parse().map_err(|fault| format!("`clock.start` is not a time: {fault}"))?;
+    let now: Timestamp = script
+        .clock
+        .start
+        .parse()
+        .map_err(|fault| format!("`clock.start` is not a time: {fault}"))?;
     let provider = Arc::new(HarnessProvider { fakes });
     let settings = Settings {
         policy,

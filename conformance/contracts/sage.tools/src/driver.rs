@@ -122,7 +122,9 @@ impl Graph for HarnessGraph {
         Box::pin(async move {
             match ask("graph", "query", args).await? {
                 Value::Array(rows) => Ok(rows),
-                other => Err(err("EIO", format!("the graph did not answer with rows: {other}"), None)),
+                other => {
+                    Err(err("EIO", format!("the graph did not answer with rows: {other}"), None))
+                }
             }
         })
     }

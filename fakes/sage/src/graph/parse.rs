@@ -195,7 +195,9 @@ impl Parser<'_> {
         {
             self.tokens.next();
             let at = columns.iter().position(|column| column.name == name);
-            return at.map(By::Column).ok_or_else(|| refused(format!("there is no column `{name}`")));
+            return at
+                .map(By::Column)
+                .ok_or_else(|| refused(format!("there is no column `{name}`")));
         }
         let property = if self.takes_count()? { None } else { Some(self.property(nodes)?) };
         match (columns.iter().position(|column| column.property == property), property) {
@@ -213,7 +215,9 @@ impl Parser<'_> {
     fn limit(&mut self) -> Result<usize, SageError> {
         let value = self.value()?;
         let limit = value.as_u64().and_then(|limit| usize::try_from(limit).ok());
-        limit.ok_or_else(|| refused(format!("LIMIT takes a whole number of at least 0, not {value}")))
+        limit.ok_or_else(|| {
+            refused(format!("LIMIT takes a whole number of at least 0, not {value}"))
+        })
     }
 
     fn property(&mut self, nodes: &[NodePattern]) -> Result<Property, SageError> {
@@ -222,7 +226,9 @@ impl Parser<'_> {
         let Some(node) = nodes.iter().position(|node| node.variable.as_ref() == Some(&variable))
         else {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            return Err(refused(format!("`{variable}` is not a variable of MATCH; it has {known}")));
+            return Err(refused(format!(
+                "`{variable}` is not a variable of MATCH; it has {known}"
+            )));
         };
         if !self.takes_sign(".") {
             return Err(refused(format!(

@@ -291,11 +291,7 @@ async fn a_long_text_without_calls_is_passed_on_whole() {
 #[case::before_the_call(true, 17, 0)]
 #[case::after_the_call(false, 2 + 16, 1)]
 #[tokio::test]
-async fn a_round_too_long_to_repeat(
-    #[case] before: bool,
-    #[case] seen: usize,
-    #[case] ran: usize,
-) {
+async fn a_round_too_long_to_repeat(#[case] before: bool, #[case] seen: usize, #[case] ran: usize) {
     let made = vec![call("c1", "Echo", json!({ "a": "x" }))];
     let sent = if before { [long_text(), made] } else { [made, long_text()] };
     let provider = Scripted::new([events(&[sent.concat(), vec![end()]].concat())]);

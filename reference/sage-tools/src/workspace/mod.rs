@@ -3,7 +3,7 @@
 //! - A path never leads out: not by `..`, not by a link, not by one that is swapped in meanwhile.
 //! - Only regular files are opened, so nothing waits for a pipe.
 //! - A file is replaced atomically: a reader sees the old or the new one. It is written beside its place and moved
-//! there, so a hard link to another file is never written through.
+//!   there, so a hard link to another file is never written through.
 //! - Concurrent changes of one file do not undo each other.
 
 mod beside;
