@@ -13,13 +13,13 @@ pub(crate) const NAME: &str = "proofmark.toml";
 /// Far more than any manifest written by hand needs.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// A subject and what is expected of it, so that `proofmark certify` needs no arguments.
+/// A subject and its expected claims, so that `proofmark certify` needs no arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(title = "proofmark.toml")]
 pub(crate) struct Manifest {
     pub(crate) subject: Subject,
-    /// Contracts that are driven in another way than the rest, by id.
+    /// Contracts that need another command than the rest, by id.
     #[serde(default)]
     pub(crate) contract: BTreeMap<String, Driven>,
 }
@@ -31,52 +31,52 @@ pub(crate) struct Subject {
     /// The adapter's program and its arguments. A program with a `/` in it is relative to `directory`.
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<String>>,
-    /// What a server without an adapter is called in reports; this file's folder if absent. Where an adapter drives other
-    /// contracts of the same subject, name, version and language are what its `hello` says.
+    /// The name in reports of a server without an adapter; this file's folder if absent. If an adapter drives other
+    /// contracts of the same subject, use the name, version and language of its `hello`.
     pub(crate) name: Option<String>,
     pub(crate) version: Option<String>,
     pub(crate) language: Option<String>,
-    /// Where it is started; relative to this file.
+    /// The working directory of the command; relative to this file.
     pub(crate) directory: Option<PathBuf>,
-    /// Variables that it gets beside those of the harness itself.
+    /// Environment variables, in addition to those of the harness.
     #[serde(default)]
     pub(crate) environment: BTreeMap<String, String>,
-    /// Contracts that must come out certified: an adapter that stops claiming one fails the gate.
+    /// Contracts that must be certified: an adapter that stops claiming one fails the gate.
     #[serde(default)]
     pub(crate) claims: Vec<String>,
     /// Test hooks that the adapter must offer.
     #[serde(default)]
     pub(crate) hooks: Vec<String>,
-    /// How long it may take for one answer, in milliseconds.
+    /// Timeout for one answer, in milliseconds.
     #[schemars(range(min = 1, max = 86_400_000))]
     pub(crate) timeout_ms: Option<u64>,
-    /// How long it may take to start and say hello, in milliseconds.
+    /// Timeout for starting and answering `hello`, in milliseconds.
     #[schemars(range(min = 1, max = 86_400_000))]
     pub(crate) start_timeout_ms: Option<u64>,
     /// The list of known failures; relative to this file.
     pub(crate) known_failures: Option<PathBuf>,
-    /// A folder with `fixtures/` and `features/`, in place of the ones inside the program; relative to this file.
+    /// A folder with `fixtures/` and `features/` that replaces the built-in suite; relative to this file.
     pub(crate) suite: Option<PathBuf>,
 }
 
-/// How one contract is driven.
+/// The command of one contract.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Driven {
-    /// An adapter of this contract's own, in place of `subject.command`; or the server, where `wire` is not `adapter`.
+    /// An adapter for this contract, instead of `subject.command`; or the server, if `wire` is not `adapter`.
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<String>>,
-    /// What `command` is spoken to on.
+    /// The wire on which the harness talks to `command`.
     #[serde(default)]
     pub(crate) wire: Wire,
-    /// Of a server on `http`: a path that is answered with 2xx once it serves; `/` if absent.
+    /// For a server on `http`: a path that answers 2xx once the server is ready; `/` if absent.
     pub(crate) ready: Option<String>,
-    /// Of a server: test hooks that it has.
+    /// For a server: the test hooks that it offers.
     #[serde(default)]
     pub(crate) hooks: Vec<String>,
 }
 
-/// What a contract is spoken to on.
+/// The wire on which the harness talks to a contract's command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Wire {

@@ -25,7 +25,7 @@ impl Calls {
     /// Records a call.
     ///
     /// # Errors
-    /// `EVALIDATION` if the id was used before, because their results could not be told apart.
+    /// `EVALIDATION` if the id was used before, because their results would be ambiguous.
     pub(crate) fn open(&mut self, id: &str) -> Result<(), Error> {
         if self.settled.contains_key(id) {
             return Err(refused(id, "is the id of an earlier tool call", "an id of its own"));

@@ -166,8 +166,8 @@ const TOO_LONG: &str = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 
 #[rstest]
 #[case::there_already(&["fixture", "my.notes", "notes"], "already exists; choose another name")]
-#[case::climbing(&["fixture", "../x", "notes"], "`../x` is no id of a contract; write lower-case words")]
-#[case::spaces(&["requirement", "my notes"], "`my notes` is no id of a contract")]
+#[case::climbing(&["fixture", "../x", "notes"], "`../x` is not a contract id; write lower-case words")]
+#[case::spaces(&["requirement", "my notes"], "`my notes` is not a contract id")]
 #[case::capitals(&["feature", "my.notes", "Story"], "`Story` is not a valid name")]
 #[case::folder(&["feature", "my.notes", "a/b"], "`a/b` is not a valid name")]
 #[case::long(&["feature", "my.notes", TOO_LONG], "the name has 101 characters; use at most 100")]

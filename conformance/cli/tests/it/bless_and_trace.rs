@@ -202,7 +202,7 @@ const UNHELPFUL: &str = r#"
 #[rstest]
 #[case::crash("crash", "fix it first")]
 #[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
-#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter failed")]
+#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter broke")]
 #[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
 fn bless_refuses_faults(#[case] answer: &str, #[case] shown: &str) {
     let folder = Folder::new();
@@ -246,7 +246,7 @@ fn every_step_may_take_two_rounds() {
 
 #[rstest]
 #[case::in_a_ci(&["bless", "--yes"], "true", "`CI` is set")]
-#[case::nobody_to_ask(&["bless"], "", "say `--yes`")]
+#[case::nobody_to_ask(&["bless"], "", "pass `--yes`")]
 #[case::only_the_contract_s(&["bless", "--yes", "--case", "some/tru?"], "", "no fixture case to bless")]
 fn nothing_is_written_without_a_person(
     #[case] args: &[&str],

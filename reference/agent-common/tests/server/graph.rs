@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::lab::{Lab, all};
 
 /// Each word is a call: `a:x=T` makes or patches a node of a branch, `+a` and `+a<b` make a branch, `a:x>y` makes an
-/// edge, `a->b` merges. What merges told is given back.
+/// edge, `a->b` merges. Returns the answers to merges.
 fn play(lab: &Lab, script: &str) -> Vec<Value> {
     let mut merges = Vec::new();
     for word in script.split_whitespace() {

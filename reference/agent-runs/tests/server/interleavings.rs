@@ -1,5 +1,5 @@
-//! Laws, for any order of requests: the state is the fold of the log, the log is what the stream told, every input
-//! is in one prompt at most, and a folder that is opened again is what it was.
+//! Laws, for any order of requests: the state is the fold of the log, the log equals the stream, every input
+//! is in at most one prompt, and reopening a folder restores the same state.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
