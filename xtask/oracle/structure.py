@@ -25,7 +25,7 @@ KEYS = {
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
     "call": {"call", "args", "process", "session", "as", "streamAs", "returns", "fails", "either", "asks", "streams", "hides"},
-    "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "operations", "hooks", "sections", "requirement"},
+    "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "http", "operations", "hooks", "sections", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded", "applies-with", "saboteur"},
     "file form": {"text", "hex", "folder", "symlink", "hardlink", "fifo"},
     "left form": {"text", "hex", "symlink", "entries", "ndjson", "prefix"},

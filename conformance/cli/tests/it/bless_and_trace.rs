@@ -202,7 +202,10 @@ const UNHELPFUL: &str = r#"
 #[rstest]
 #[case::crash("crash", "fix it first")]
 #[case::not_implemented(r#""error":{"code":-32601,"message":"no"}"#, "does not implement it")]
-#[case::broken(r#""error":{"code":-32000,"message":"no"}"#, "the adapter broke")]
+#[case::broken(
+    r#""error":{"code":-32000,"message":"no"}"#,
+    "the adapter failed instead of answering"
+)]
 #[case::no_answer(r#""result":{"neither":1}"#, "the answer to `call` must be")]
 fn bless_refuses_faults(#[case] answer: &str, #[case] shown: &str) {
     let folder = Folder::new();

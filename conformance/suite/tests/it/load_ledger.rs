@@ -13,7 +13,7 @@ use crate::common::{FIXTURE, LEDGER, changed, load, problems, sound, with};
 #[case::unknown_key(
     "title = ",
     "titel = ",
-    "2: unknown field `titel`, expected one of `contract`, `title`, `text`, `prefix`, `workspace`, `wire`, `operations`, `hooks`, `requirement`, `sections`"
+    "2: unknown field `titel`, expected one of `contract`, `title`, `text`, `prefix`, `workspace`, `wire`, `http`, `operations`, `hooks`, `requirement`, `sections`"
 )]
 #[case::unknown_key_of_a_requirement(
     "source = ",

@@ -9,8 +9,9 @@
 //! children and lost them before anything could be put on it from outside. If another thread starts a program at that
 //! moment, the mark is removed from it again.
 //!
-//! Not distinguished from an orphan of the tree: a program that the rest of the program starts outside of its own
-//! process group, while a tree exists, and that sets its limit itself.
+//! Two programs that the rest of the program starts are mistaken for orphans of a tree: one that starts outside of its
+//! own process group while a tree exists and sets its limit itself; and one that starts at the very moment in which a
+//! tree's first process is started, and has left the session before the mark can be removed from it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
