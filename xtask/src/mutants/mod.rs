@@ -5,6 +5,7 @@
 //! without the harness (`reference/adapter/tests/conformance.rs`). Verdicts are kept beside the build, so that an
 //! interrupted run can resume, and a new case is tried only on survivors.
 
+mod config;
 mod ledger;
 mod verdicts;
 
@@ -56,7 +57,8 @@ pub(crate) fn mutants(args: &[String]) -> Result<(), String> {
     if fresh {
         Verdicts::forget(&folder)?;
     }
-    let filters = Filters { crates: all.chosen(&crates), files };
+    let config = config::write(&top(), all.names(), &folder)?;
+    let filters = Filters { config, crates: all.chosen(&crates), files };
     let wanted = filters.list()?;
     if wanted.is_empty() {
         return Err("no mutant fits; see `cargo mutants --list`".to_owned());
@@ -124,6 +126,8 @@ impl Crates {
 
 /// The selected mutants.
 struct Filters {
+    /// The configuration of cargo-mutants.
+    config: PathBuf,
     crates: Vec<String>,
     files: Vec<String>,
 }
@@ -132,7 +136,8 @@ impl Filters {
     fn cargo_mutants(&self) -> Command {
         let mut command = Command::new("cargo");
         command
-            .args(["mutants", "--config", "xtask/mutants/config.toml", "--colors", "never"])
+            .args(["mutants", "--colors", "never", "--config"])
+            .arg(&self.config)
             // Each copy of the source has its own target folder.
             .env_remove("CARGO_TARGET_DIR")
             .current_dir(top());
