@@ -84,6 +84,7 @@ impl Lab {
         Self::start_in(folder, script).await
     }
 
+    /// Asks the server to end, and waits until it has. Its port is then free, so another test may already have it.
     pub(crate) async fn end(mut self) {
         self.shutdown.take().unwrap().send(()).unwrap();
         in_time(self.serving).await.unwrap().unwrap();
