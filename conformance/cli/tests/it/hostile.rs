@@ -132,8 +132,10 @@ fn each_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
 #[case("floods-its-consumers", "bad-answer")]
 #[case("sends-100-megabytes", "bad-answer")]
 fn a_server_has_its_own_verdict(#[case] adversary: &str, #[case] reason: &str) {
+    // Only silence is waited for. A busy machine takes its time to read up to the limit.
+    let timeout = if reason == "no-answer" { "3000" } else { "120000" };
     let run = run(
-        &["run", "--case", "runs/stream/tells-what-happens", "--timeout", "3000"],
+        &["run", "--case", "runs/stream/tells-what-happens", "--timeout", timeout],
         &[PROOFMARK, "subject", "--adversary", adversary],
     );
     assert_eq!((run.reasons(), run.code), (vec![reason], Some(1)), "{}", run.stderr);
