@@ -56,7 +56,7 @@ impl Filters {
         }
     }
 
-    /// The only contracts with cases that these filters can select, where the filters alone say so.
+    /// The contracts whose cases these filters can select. `None` if the filters alone do not decide that.
     fn only_contracts(&self) -> Option<Vec<String>> {
         if !self.requirement.is_empty() {
             return None;
@@ -79,7 +79,7 @@ impl Filters {
     }
 }
 
-/// The contract that a glob begins with. Only an id with a point in it cannot be the topic of a case as well.
+/// The contract that a glob begins with. An id without a dot could also be the topic of a case, so it decides nothing.
 fn contract_of(glob: &str) -> Option<String> {
     let (id, _) = glob.split_once('/')?;
     (id.contains('.') && proofmark_catalog::room(id).is_some()).then(|| id.to_owned())
@@ -267,7 +267,7 @@ pub(crate) enum RunFormat {
 
 impl SuiteChoice {
     pub(crate) fn load(&self) -> Result<&'static Suite, Failed> {
-        Self::load_from(self.suite.as_deref())
+        Ok(leaked(read(self.suite.as_deref())?))
     }
 
     /// The suite for a run. Of the built-in one, the cases that the filters cannot select are not read.
@@ -280,10 +280,10 @@ impl SuiteChoice {
         let is_whole =
             self.suite.is_some() || subject.suite.is_some() || known.file(subject).is_some();
         if let (false, Some(contracts)) = (is_whole, filters.only_contracts()) {
-            let part = proofmark_catalog::load_part(&contracts).map_err(Failed::BrokenSuite)?;
-            // What does not fit this part is looked up in the whole, for a message that names what does.
+            let part = read_part(&contracts)?;
+            // If the filters are wrong, the whole suite gives the better hint.
             if filters.selection().of(&part).is_ok() {
-                return Ok(Box::leak(Box::new(part)));
+                return Ok(leaked(part));
             }
         }
         self.load_for(subject)
@@ -292,33 +292,33 @@ impl SuiteChoice {
     /// The suite without its cases: contracts, requirements, operations.
     pub(crate) fn load_ledgers(&self, subject: Option<&Subject>) -> Result<&'static Suite, Failed> {
         let folder = self.suite.as_deref().or(subject.and_then(|subject| subject.suite.as_deref()));
-        if folder.is_some() {
-            return Self::load_from(folder);
-        }
-        let suite = proofmark_catalog::load_part(&[]).map_err(Failed::BrokenSuite)?;
-        Ok(Box::leak(Box::new(suite)))
+        let suite = if folder.is_some() { read(folder)? } else { read_part(&[])? };
+        Ok(leaked(suite))
     }
 
     /// The suite from the command line, else from the manifest, else the built-in one.
     pub(crate) fn load_for(&self, subject: &Subject) -> Result<&'static Suite, Failed> {
-        Self::load_from(self.suite.as_deref().or(subject.suite.as_deref()))
-    }
-
-    /// Leaked on purpose: dropping its many small values would take a tenth of a short run.
-    fn load_from(folder: Option<&Path>) -> Result<&'static Suite, Failed> {
-        Ok(Box::leak(Box::new(read(folder)?)))
+        Ok(leaked(read(self.suite.as_deref().or(subject.suite.as_deref()))?))
     }
 
     /// Only these contracts, or all if none is named.
     pub(crate) fn load_only(&self, contracts: &[String]) -> Result<Suite, Failed> {
         let suite = match &self.suite {
-            None if !contracts.is_empty() => {
-                proofmark_catalog::load_part(contracts).map_err(Failed::BrokenSuite)?
-            }
+            None if !contracts.is_empty() => read_part(contracts)?,
             folder => read(folder.as_deref())?,
         };
         Ok(suite.only(contracts)?)
     }
+}
+
+/// Leaks a suite on purpose: dropping its many small values would take a tenth of a short run.
+fn leaked(suite: Suite) -> &'static Suite {
+    Box::leak(Box::new(suite))
+}
+
+/// The built-in suite, with the cases of these contracts only.
+fn read_part(contracts: &[String]) -> Result<Suite, Failed> {
+    proofmark_catalog::load_part(contracts).map_err(Failed::BrokenSuite)
 }
 
 fn read(folder: Option<&Path>) -> Result<Suite, Failed> {
@@ -327,4 +327,34 @@ fn read(folder: Option<&Path>) -> Result<Suite, Failed> {
         None => proofmark_catalog::files(),
     };
     proofmark_catalog::load(&files).map_err(Failed::BrokenSuite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(contracts: &[&str], cases: &[&str], requirements: &[&str]) -> Option<Vec<String>> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let mut filters = Filters::of_contracts(&[]);
+        filters.contract = owned(contracts);
+        filters.case = owned(cases);
+        filters.requirement = owned(requirements);
+        filters.only_contracts()
+    }
+
+    #[test]
+    fn filters_decide_the_contracts_only_if_nothing_else_can_match() {
+        let with_dot = proofmark_catalog::rooms().find(|room| room.contract.contains('.')).unwrap();
+        let without = proofmark_catalog::rooms().find(|room| !room.contract.contains('.')).unwrap();
+        let (dotted, plain) = (with_dot.contract, without.contract);
+        let glob = format!("{dotted}/**");
+        assert_eq!(decided(&[plain], &[], &[]), Some(vec![plain.to_owned()]));
+        assert_eq!(decided(&[], &[&glob], &[]), Some(vec![dotted.to_owned()]));
+        // A topic of another contract may have the same name.
+        assert_eq!(decided(&[], &[&format!("{plain}/**")], &[]), None);
+        assert_eq!(decided(&[], &[&glob, "*/a"], &[]), None);
+        assert_eq!(decided(&[], &[&glob], &["R-1"]), None);
+        assert_eq!(decided(&[plain], &[&glob], &[]), None);
+        assert_eq!(decided(&[], &[], &[]), None);
+    }
 }
