@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use proofmark_judge::Suite;
 use proofmark_report::style::{BAD, GOOD, styled};
 use proofmark_selftest::determinism::Subject;
-use proofmark_selftest::{Options, determinism, memory, mutants, nulls, saboteurs};
+use proofmark_selftest::{Options, SelftestError, determinism, memory, mutants, nulls, saboteurs};
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::{Orphans, SubjectCommand};
 use serde_json::{Map, Value, json};
@@ -64,7 +64,7 @@ impl Found {
     }
 }
 
-type Part = fn(&Bench<'_>) -> Result<Found, Failed>;
+type Part = fn(&Bench<'_>) -> Result<Found, SelftestError>;
 
 /// Writes the findings to `out`. Passes if the suite was not fooled.
 pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit, Failed> {
@@ -98,14 +98,15 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
     let mut data = Map::new();
     // A closed stdout does not stop the proof: the exit code still reports the result.
     let mut written = Ok(());
-    for (name, _, part) in parts.into_iter().filter(|(_, wanted, _)| *wanted) {
-        let found = part(&bench)?;
+    let parts = parts.into_iter().filter(|(_, wanted, _)| *wanted);
+    bench.try_all(parts.map(|(name, _, part)| (name, part)).collect(), |name, found| {
         holds &= found.holds;
         if human {
-            written = written.and_then(|()| found.write(name, out));
+            let so_far = std::mem::replace(&mut written, Ok(()));
+            written = so_far.and_then(|()| found.write(name, out));
         }
         data.insert(name.to_owned(), found.data);
-    }
+    })?;
     // Subjects crash and are killed here on purpose, which orphans the programs that they had started.
     let left = orphans.kill();
     if left > 0 {
@@ -141,7 +142,41 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn adversaries(&self) -> Result<Found, Failed> {
+    /// Tries all parts at the same time: while subjects of one wait, those of another can work. Reports findings in the
+    /// order of `parts`. If a part has no result, the others stop.
+    fn try_all(
+        &self,
+        parts: Vec<(&str, Part)>,
+        mut report: impl FnMut(&str, Found),
+    ) -> Result<(), SelftestError> {
+        let stop_if_failed = |found: Result<Found, SelftestError>| {
+            if found.is_err() {
+                self.options.cancel.cancel();
+            }
+            found
+        };
+        std::thread::scope(|scope| {
+            let running: Vec<_> = parts
+                .into_iter()
+                .map(|(name, part)| (name, scope.spawn(move || stop_if_failed(part(self)))))
+                .collect();
+            let mut outcome = Ok(());
+            for (name, part) in running {
+                match part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+                    Ok(found) => report(name, found),
+                    // A part that fails interrupts the others, but the user needs to know the cause.
+                    Err(fault) => {
+                        if matches!(outcome, Ok(()) | Err(SelftestError::Interrupted)) {
+                            outcome = Err(fault);
+                        }
+                    }
+                }
+            }
+            outcome
+        })
+    }
+
+    fn adversaries(&self) -> Result<Found, SelftestError> {
         let reports = nulls::check(self.suite, &self.options)?;
         let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
         let mut lines = vec![format!(
@@ -155,7 +190,7 @@ impl Bench<'_> {
         Ok(Found { holds: lines.len() == 1 && !reports.is_empty(), lines, data: json!(reports) })
     }
 
-    fn saboteurs(&self) -> Result<Found, Failed> {
+    fn saboteurs(&self) -> Result<Found, SelftestError> {
         let reports = saboteurs::check(self.suite, &self.options)?;
         let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
         let mut lines = vec![format!(
@@ -168,8 +203,9 @@ impl Bench<'_> {
         Ok(Found { holds: lines.len() == 1 && !reports.is_empty(), lines, data: json!(reports) })
     }
 
-    fn mutants(&self) -> Result<Found, Failed> {
-        let report = mutants::check(self.suite, &self.command, &self.run, &self.options.cancel)?;
+    fn mutants(&self) -> Result<Found, SelftestError> {
+        let Options { lanes, cancel, .. } = &self.options;
+        let report = lanes.once(|| mutants::check(self.suite, &self.command, &self.run, cancel))?;
         let mut lines = Vec::new();
         for (contract, tally) in &report.contracts {
             let (killed, survived, rate) = (tally.killed, tally.survived, tally.rate());
@@ -213,7 +249,7 @@ impl Bench<'_> {
         Ok(Found { holds: report.holds(), lines, data: json!(report) })
     }
 
-    fn determinism(&self) -> Result<Found, Failed> {
+    fn determinism(&self) -> Result<Found, SelftestError> {
         let mut found = Found { holds: true, lines: Vec::new(), data: Value::Null };
         let ways = determinism::WAYS;
         let contracts = Vec::new();
@@ -232,7 +268,8 @@ impl Bench<'_> {
             }));
         }
         let cancel = &self.options.cancel;
-        let reports = determinism::check_all(self.suite, &subjects, &self.run, cancel)?;
+        let reports =
+            determinism::check_all(self.suite, &subjects, &self.run, &self.options.lanes, cancel)?;
         for report in &reports {
             found.holds &= report.differing.is_empty() && report.empty.is_none();
             found.lines.push(format!(

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::sample::sample;
-use crate::{SelftestError, pool};
+use crate::{Lanes, SelftestError};
 
 /// One way to run the suite.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +86,6 @@ pub fn failing(suite: &Suite) -> impl Iterator<Item = (&'static str, Vec<String>
     })
 }
 
-/// The number of concurrent runs: a run mostly waits.
-const AT_A_TIME: usize = 4;
 /// The number of inputs of each law: a few are enough to compare.
 const LAW_CASES: u32 = 5;
 
@@ -128,14 +126,24 @@ pub struct Subject {
     pub full: bool,
 }
 
-/// As [`check`], for several subjects in sequence, since each already has several concurrent runs.
+/// As [`check`], for several subjects at the same time.
 pub fn check_all(
     suite: &Suite,
     subjects: &[Subject],
     options: &RunOptions,
+    lanes: &Lanes,
     cancel: &Cancel,
 ) -> Result<Vec<Determinism>, SelftestError> {
-    subjects.iter().map(|subject| check(suite, subject, options, cancel)).collect()
+    std::thread::scope(|scope| {
+        let checks: Vec<_> = subjects
+            .iter()
+            .map(|subject| scope.spawn(|| check(suite, subject, options, lanes, cancel)))
+            .collect();
+        let joined = checks
+            .into_iter()
+            .map(|check| check.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        joined.collect()
+    })
 }
 
 /// Runs the suite in every way and compares the reports byte for byte.
@@ -143,6 +151,7 @@ pub fn check(
     suite: &Suite,
     subject: &Subject,
     options: &RunOptions,
+    lanes: &Lanes,
     cancel: &Cancel,
 ) -> Result<Determinism, SelftestError> {
     let Subject { command, ways, contracts, must_fail, full } = subject;
@@ -161,12 +170,13 @@ pub fn check(
 
     let bench = Bench { suite, command, options, cancel };
     // Keep only the reports of the runs that are compared with the first.
-    let mut others = pool::each(&whole, AT_A_TIME, |way| {
-        let outcome = bench.run(&cases, *way)?;
-        let report = bench.report(&outcome);
-        Ok::<_, SelftestError>((report, (way.message == whole[0].message).then_some(outcome)))
-    })
-    .into_iter();
+    let mut others = lanes
+        .each(&whole, |way| {
+            let outcome = bench.run(&cases, *way)?;
+            let report = bench.report(&outcome);
+            Ok::<_, SelftestError>((report, (way.message == whole[0].message).then_some(outcome)))
+        })
+        .into_iter();
     let Some(first) = others.next() else { return Ok(Determinism::of_nothing(command)) };
     let (first_report, first) = first?;
     let first = first.unwrap_or_default();
@@ -178,7 +188,7 @@ pub fn check(
         first.results.iter().any(|result| result.case == case.name && !result.passed())
     };
     let failing: Vec<&Case> = cases.iter().filter(failed).copied().collect();
-    let reports = pool::each(&sampled, AT_A_TIME, |way| {
+    let reports = lanes.each(&sampled, |way| {
         let mut some = sample(&cases, way.message);
         some.extend(&failing);
         some.sort_by(|one, other| one.name.cmp(&other.name));

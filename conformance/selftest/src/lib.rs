@@ -5,9 +5,9 @@
 //! many ways. All return plain data; no problems means that the suite detects everything.
 
 pub mod determinism;
+mod lanes;
 pub mod mutants;
 pub mod nulls;
-mod pool;
 pub mod saboteurs;
 mod sample;
 
@@ -18,13 +18,15 @@ use proofmark_judge::law::LawOptions;
 use proofmark_suite::run::{Cancel, RunError, RunOptions};
 use proofmark_suite::subject::SubjectCommand;
 
+pub use self::lanes::Lanes;
+
 /// How to run adversaries.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The `proofmark` program; every adversary is a subcommand.
     pub program: PathBuf,
-    /// The number of concurrent adversaries. They mostly wait.
-    pub at_a_time: usize,
+    /// Limits how many adversaries run at the same time.
+    pub lanes: Lanes,
     /// The processes of each adversary. No finding depends on it.
     pub jobs: usize,
     /// Run every case where a sample would do.
@@ -35,7 +37,7 @@ pub struct Options {
 impl Options {
     pub fn new(program: impl Into<PathBuf>) -> Self {
         let cancel = Cancel::default();
-        Self { program: program.into(), at_a_time: 6, jobs: 1, full: false, cancel }
+        Self { program: program.into(), lanes: Lanes::default(), jobs: 1, full: false, cancel }
     }
 
     /// The options for an adversary. Wrong subjects fail at the first inputs of a law, and nobody needs the smallest.

@@ -12,7 +12,7 @@ use proofmark_suite::run::{RunOptions, run};
 use proofmark_suite::subject::Patience;
 use serde::Serialize;
 
-use crate::{Options, SelftestError, pool};
+use crate::{Options, SelftestError};
 
 /// A requirement that legitimately holds for a null adversary, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,7 +55,7 @@ pub fn check_these(
 ) -> Result<Vec<NullReport>, SelftestError> {
     let cover = cover(suite);
     let slow = |adversary: &&Adversary| adversary.slow;
-    let reports = pool::each_with_first(adversaries, options.at_a_time, slow, |adversary| {
+    let reports = options.lanes.each_by(adversaries, slow, |adversary| {
         let outcome = try_null(suite, &cover, adversary, options)?;
         Ok(report(suite, adversary, &outcome, exceptions))
     });

@@ -17,7 +17,7 @@ use proofmark_suite::run::{RunOptions, run};
 use serde::Serialize;
 
 use crate::sample::sample;
-use crate::{Options, SelftestError, pool};
+use crate::{Options, SelftestError};
 
 /// The timeout for a slow saboteur. The rest of it is the reference, so this must be enough for a busy machine.
 const SHORT: Duration = Duration::from_secs(3);
@@ -56,10 +56,9 @@ pub fn check_these(
     options: &Options,
 ) -> Result<Vec<SaboteurReport>, SelftestError> {
     let slow = |(adversary, _): &Sabotage<'_>| adversary.slow;
-    let reports =
-        pool::each_with_first(saboteurs, options.at_a_time, slow, |(adversary, breaks)| {
-            try_saboteur(suite, adversary, breaks, options)
-        });
+    let reports = options.lanes.each_by(saboteurs, slow, |(adversary, breaks)| {
+        try_saboteur(suite, adversary, breaks, options)
+    });
     reports.into_iter().collect()
 }
 
