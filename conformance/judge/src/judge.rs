@@ -1,11 +1,12 @@
 //! Computes the verdict of a case from its transcript. Nothing here talks to a subject.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use proofmark_protocol::RpcError;
 use serde_json::{Value, json};
 
 use crate::case::{Action, CallStep, Case, CaseKind, Step};
+use crate::examples::Example;
 use crate::fault::Fault;
 use crate::files;
 use crate::law::{Law, LawOptions};
@@ -54,19 +55,29 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
 /// Judges a case of any kind. A law's inputs are regenerated from `laws`.
 pub fn judge_case(case: &Case, laws: LawOptions, transcript: &Transcript) -> Verdict {
     match case.kind {
-        CaseKind::Law(law) => judge_law(case, law, laws, transcript),
+        CaseKind::Law(law) => {
+            judge_law(case, law, laws, law.tried(laws, &transcript.tries), transcript)
+        }
         CaseKind::Fixture | CaseKind::Scenario => judge(case, transcript),
     }
 }
 
-fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcript) -> Verdict {
+/// `examples` are the law's inputs, one for each attempt of the transcript.
+pub(crate) fn judge_law(
+    case: &Case,
+    law: &Law,
+    options: LawOptions,
+    examples: impl IntoIterator<Item = impl Borrow<Example>>,
+    transcript: &Transcript,
+) -> Verdict {
     if let Some(Stopped::Fault { fault, .. }) = &transcript.stopped {
         let failure = Failure::new(fault.code(), fault.to_string(), &case.at);
         return Verdict::Failed { failure: Box::new(failure) };
     }
     let mut tried = 0;
-    for (example, attempt) in law.tried(options, &transcript.tries).zip(&transcript.tries) {
-        match example.case.map(|made| judge(&made, &attempt.transcript)) {
+    for (example, attempt) in examples.into_iter().zip(&transcript.tries) {
+        let example: &Example = example.borrow();
+        match example.case.as_ref().map(|made| judge(made, &attempt.transcript)) {
             // A passing shrunk input says nothing about the input that it came from.
             Ok(Verdict::Passed) if attempt.path.is_empty() => tried += 1,
             Ok(Verdict::Passed | Verdict::NotExercised { .. }) => break,
@@ -74,7 +85,9 @@ fn judge_law(case: &Case, law: &Law, options: LawOptions, transcript: &Transcrip
                 return Verdict::Failed { failure: broken_law(case, law, &example.input, failure) };
             }
             Err(message) => {
-                return Verdict::Failed { failure: bad_input(case, law, &example.input, message) };
+                return Verdict::Failed {
+                    failure: bad_input(case, law, &example.input, message.clone()),
+                };
             }
         }
     }

@@ -15,6 +15,7 @@ pub mod law;
 pub mod ledger;
 pub mod matcher;
 pub mod outcome;
+mod parallel;
 pub mod problem;
 pub mod record;
 pub mod saved;

@@ -24,6 +24,7 @@ use crate::fault::Fault;
 use crate::judge::judge_case;
 use crate::law::LawOptions;
 use crate::law::MOST_SHRINKS;
+use crate::parallel;
 use crate::suite::Suite;
 use crate::transcript::{Answered, Seen, Stopped, Transcript, Try};
 use crate::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
@@ -114,10 +115,10 @@ impl Record {
     /// Judges every case again, without the subject. A record has no stderr.
     pub fn rejudge(&self, suite: &Suite) -> Result<RunOutcome, RecordError> {
         self.is_of(suite)?;
-        let judged = self.cases.iter().map(|recorded| self.rejudge_case(suite, recorded));
+        let judged = parallel::map(&self.cases, |recorded| self.rejudge_case(suite, recorded));
         Ok(RunOutcome {
             subject: self.subject.clone(),
-            results: judged.collect::<Result<_, _>>()?,
+            results: judged.into_iter().collect::<Result<_, _>>()?,
             faults: self.faults.clone(),
             laws: self.laws,
             interrupted: self.interrupted,

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use super::{CaseSeen, Record, Recorded};
 use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome};
-use crate::judge::judge_case;
+use crate::examples::Example;
+use crate::judge::{judge, judge_law};
 use crate::outcome::{asked, joined, reply_of};
+use crate::parallel;
 use crate::saved::{Saved, references};
 use crate::suite::Suite;
 use crate::transcript::{Answered, Ask, FileSeen, Seen, Transcript};
@@ -19,36 +21,48 @@ impl Record {
     /// of a failure, everything is evidence.
     #[must_use]
     pub fn settled(mut self, suite: &Suite) -> Self {
-        let mut cases = std::mem::take(&mut self.cases);
-        for Recorded { case, seen } in &mut cases {
-            if let (Some(case), CaseSeen::Played(transcript)) = (suite.case(case), seen)
-                && let Some(settled) = self.settled_case(case, transcript)
-            {
-                *transcript = settled;
+        let settled =
+            parallel::map(&self.cases, |Recorded { case, seen }| match (suite.case(case), seen) {
+                (Some(case), CaseSeen::Played(transcript)) => self.settled_case(case, transcript),
+                _ => None,
+            });
+        for (Recorded { seen, .. }, settled) in self.cases.iter_mut().zip(settled) {
+            if let Some(settled) = settled {
+                *seen = CaseSeen::Played(settled);
             }
         }
-        self.cases = cases;
         self
     }
 
     fn settled_case(&self, case: &Case, transcript: &Transcript) -> Option<Transcript> {
+        // Made once: inputs of laws cost more than all the rest.
+        let examples: Vec<Example> = match case.kind {
+            CaseKind::Law(law) => law.tried(self.laws, &transcript.tries).collect(),
+            CaseKind::Fixture | CaseKind::Scenario => Vec::new(),
+        };
+        let passes = |transcript: &Transcript| {
+            let verdict = match case.kind {
+                CaseKind::Law(law) => judge_law(case, law, self.laws, &examples, transcript),
+                CaseKind::Fixture | CaseKind::Scenario => judge(case, transcript),
+            };
+            verdict == Verdict::Passed
+        };
         // Settling may repair an answer: a failure must not become a pass.
-        if judge_case(case, self.laws, transcript) != Verdict::Passed {
+        if !passes(transcript) {
             return None;
         }
         let mut settled = transcript.clone();
         match case.kind {
-            CaseKind::Law(law) => {
-                let examples = law.tried(self.laws, &transcript.tries);
-                for (example, attempt) in examples.zip(&mut settled.tries) {
-                    settle(&example.case.ok()?, &mut attempt.transcript);
+            CaseKind::Law(_) => {
+                for (example, attempt) in examples.iter().zip(&mut settled.tries) {
+                    settle(example.case.as_ref().ok()?, &mut attempt.transcript);
                 }
             }
             CaseKind::Fixture | CaseKind::Scenario => settle(case, &mut settled),
         }
-        let judged = judge_case(case, self.laws, &settled);
+        let still = passes(&settled);
         super::settle(&mut settled);
-        (judged == Verdict::Passed).then_some(settled)
+        still.then_some(settled)
     }
 }
 
