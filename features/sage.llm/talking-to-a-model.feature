@@ -99,7 +99,7 @@ Feature: Talking to a model
       { "$any": "object" }
       """
 
-  @id:story/a-model-that-falls-silent @shows:LLM-049 @shows:LLM-050
+  @slow @id:story/a-model-that-falls-silent @shows:LLM-049 @shows:LLM-050
   Scenario: A model falls silent, and somebody hangs up
     Given the fake "llm" plays:
       """

@@ -22,7 +22,7 @@ WIRES = {
 }
 KEYS = {
     "file": {"contract", "topic", "cases"},
-    "case": {"id", "aliases", "why", "shows", "origin", "needs", "given", "steps", "leaves"},
+    "case": {"id", "aliases", "why", "shows", "origin", "needs", "slow", "given", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
     "call": {"call", "args", "process", "session", "as", "streamAs", "returns", "fails", "either", "asks", "streams", "hides"},
     "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "http", "operations", "hooks", "sections", "requirement"},

@@ -32,6 +32,8 @@ pub struct Case {
     pub origin: Origin,
     /// Test hooks that the case needs.
     pub needs: Vec<String>,
+    /// It takes a second or more, mostly waiting, so a run starts it early.
+    pub slow: bool,
     pub given: Given,
     pub steps: Vec<Step>,
     pub at: Location,

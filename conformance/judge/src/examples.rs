@@ -98,6 +98,8 @@ fn case(law: &'static Law, contract: &Contract) -> Case {
         shows: law.shows.iter().map(|id| (*id).to_owned()).collect(),
         origin: Origin::parse(law.origin).unwrap_or(Origin::Contract),
         needs: needs.map(|hook| (*hook).to_owned()).collect(),
+        // It plays one input after the other.
+        slow: true,
         given: Given::default(),
         steps: Vec::new(),
         at: Location { file: format!("law {}", law.name), line: 0 },

@@ -184,6 +184,7 @@ impl Reader<'_> {
             shows: tagged("shows:").map(str::to_owned).collect(),
             origin,
             needs: tagged("needs:").map(str::to_owned).chain(needs).collect(),
+            slow: scenario.tags.iter().any(|tag| tag.name == "slow"),
             given,
             steps,
             at: Location { file: self.file.to_owned(), line: scenario.at.line },

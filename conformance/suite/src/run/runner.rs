@@ -31,7 +31,7 @@ pub struct RunOptions {
     /// Cases in flight per worker.
     pub window: usize,
     pub patience: Patience,
-    /// The seed that shuffles the cases; `None` runs them in name order.
+    /// The seed that shuffles the cases; `None` runs slow cases first, then the others in name order.
     pub shuffle: Option<u64>,
     pub laws: LawOptions,
     /// Keep the transcript of every case.
@@ -133,9 +133,7 @@ pub fn run(
     let scratch = scratch(options).map_err(RunError::NoScratch)?;
     let orphans = options.kill_orphans.then(Orphans::adopt);
     let mut cases = cases;
-    if let Some(seed) = options.shuffle {
-        shuffle(&mut cases, seed);
-    }
+    put_in_order(&mut cases, options.shuffle);
     let jobs = options.jobs.clamp(1, cases.len().max(1));
     let shared = Shared {
         suite,
@@ -159,8 +157,11 @@ pub fn run(
             .collect();
         drop(sender);
         for event in events {
-            on_event(&event);
-            tally.add(event);
+            // A cancelled run is over, even if a worker has not noticed yet. So `--fail-fast` shows one failure.
+            if !*cancel.0.borrow() {
+                on_event(&event);
+                tally.add(event);
+            }
         }
         workers.into_iter().try_for_each(|worker| {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -206,6 +207,14 @@ fn work(
         }
     });
     Ok(())
+}
+
+fn put_in_order(cases: &mut [&Case], seed: Option<u64>) {
+    match seed {
+        Some(seed) => shuffle(cases, seed),
+        // Otherwise the run would wait for slow cases at the end, with nothing else to do.
+        None => cases.sort_by_key(|case| !case.slow),
+    }
 }
 
 /// Fisher–Yates on ChaCha: the same seed gives the same order on every machine.
@@ -275,5 +284,35 @@ impl Tally {
             interrupted,
             ..RunOutcome::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_cases_start_first_and_a_seed_decides_alone() {
+        let file = r#"{ "contract": "a", "topic": "t", "cases": [CASES] }"#;
+        let case = |id: &str, slow: bool| {
+            format!(
+                r#"{{ "id": "t/{id}", "why": "w", "shows": ["A-001"], "origin": "contract", "slow": {slow},
+                      "steps": [{{ "call": "a.b", "returns": 1 }}] }}"#
+            )
+        };
+        let written = [("a", false), ("b", true), ("c", false), ("d", true)];
+        let written: Vec<String> = written.iter().map(|(id, slow)| case(id, *slow)).collect();
+        let text = file.replace("CASES", &written.join(","));
+        let (cases, problems) = proofmark_judge::fixture::parse("t.json", "a", &text);
+        assert!(problems.is_empty(), "{problems:?}");
+        let ordered = |seed: Option<u64>| {
+            let mut cases: Vec<&Case> = cases.iter().collect();
+            put_in_order(&mut cases, seed);
+            cases.iter().map(|case| case.id()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(ordered(None), "t/b t/d t/a t/c");
+        let shuffled: std::collections::BTreeSet<String> =
+            (0..50).map(|seed| ordered(Some(seed))).collect();
+        assert!(shuffled.iter().any(|order| order.starts_with("t/a")), "{shuffled:?}");
     }
 }

@@ -20,7 +20,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::unknown_field_of_a_case(
     r#""origin": "contract","#,
     "\"origin\": \"contract\",\n\"orgin\": 1,",
-    "10: unknown field `orgin`, expected one of `id`, `aliases`, `why`, `shows`, `origin`, `needs`, `given`, `steps`, `leaves`"
+    "10: unknown field `orgin`, expected one of `id`, `aliases`, `why`, `shows`, `origin`, `needs`, `slow`, `given`, `steps`, `leaves`"
 )]
 #[case::missing_field_of_a_case(r#""origin": "contract","#, "", "14: missing field `origin`")]
 #[case::doubled_member(
