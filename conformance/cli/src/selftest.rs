@@ -205,7 +205,7 @@ impl Bench<'_> {
 
     fn mutants(&self) -> Result<Found, SelftestError> {
         let Options { lanes, cancel, .. } = &self.options;
-        let report = lanes.once(|| mutants::check(self.suite, &self.command, &self.run, cancel))?;
+        let report = mutants::check(self.suite, &self.command, &self.run, lanes, cancel)?;
         let mut lines = Vec::new();
         for (contract, tally) in &report.contracts {
             let (killed, survived, rate) = (tally.killed, tally.survived, tally.rate());

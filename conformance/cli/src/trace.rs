@@ -11,8 +11,8 @@ use proofmark_judge::case::{Case, CaseKind};
 use proofmark_judge::ledger::{Contract, Requirement};
 use proofmark_judge::{Suite, nearest};
 use proofmark_report::style::{QUIET, STRONG, styled};
-use proofmark_selftest::memory;
 use proofmark_selftest::mutants::{self, Tally};
+use proofmark_selftest::{Lanes, memory};
 use proofmark_suite::run::{Cancel, RunOptions};
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn killed(suite: &Suite) -> Result<BTreeMap<String, Tally>, Failed> {
     cancel_on_signal(cancel.clone());
     let command = SubjectChoice::built_in()?;
     let options = RunOptions { scratch: memory(), ..RunOptions::default() };
-    Ok(mutants::check(suite, &command, &options, &cancel)?.requirements)
+    Ok(mutants::check(suite, &command, &options, &Lanes::default(), &cancel)?.requirements)
 }
 
 /// A requirement and everything that checks it.

@@ -21,7 +21,7 @@ use proofmark_suite::subject::SubjectCommand;
 use serde::Serialize;
 
 use self::freedom::freedom;
-use crate::SelftestError;
+use crate::{Lanes, SelftestError};
 
 /// The number of generated cases of each law to mutate.
 const EXAMPLES_OF_A_LAW: u32 = 3;
@@ -109,11 +109,38 @@ pub fn check(
     suite: &Suite,
     command: &SubjectCommand,
     options: &RunOptions,
+    lanes: &Lanes,
     cancel: &Cancel,
 ) -> Result<MutantReport, SelftestError> {
-    let examples = examples(suite)?;
-    let written = suite.cases.iter().filter(|case| !matches!(case.kind, CaseKind::Law(_)));
+    // By contract, so that no more than a few of them have their transcripts in memory.
+    let contracts: Vec<&str> = suite.contracts.iter().map(|one| one.id.as_str()).collect();
+    let checked = lanes
+        .each(&contracts, |contract| check_contract(suite, contract, command, options, cancel));
+    let mut report = MutantReport::default();
+    let mut noticed = Noticed::default();
+    for one in checked {
+        let (of_contract, noticed_there) = one?;
+        report.add(of_contract);
+        noticed.add(noticed_there);
+    }
+    report.unnoticed = noticed.unnoticed().collect();
+    Ok(report)
+}
+
+fn check_contract(
+    suite: &Suite,
+    contract: &str,
+    command: &SubjectCommand,
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Result<(MutantReport, Noticed), SelftestError> {
+    let of_contract = || suite.cases.iter().filter(|case| case.contract == contract);
+    let examples = examples(of_contract())?;
+    let written = of_contract().filter(|case| !matches!(case.kind, CaseKind::Law(_)));
     let cases: Vec<&Case> = written.chain(&examples).collect();
+    if cases.is_empty() {
+        return Ok(Default::default());
+    }
     let options = RunOptions { record: true, ..options.clone() };
     let outcome = run(suite, cases.clone(), command, &options, cancel, |_| ())?;
     if outcome.interrupted {
@@ -134,15 +161,14 @@ pub fn check(
             _ => report.not_passed.push(case.name.clone()),
         }
     }
-    report.unnoticed = noticed.unnoticed().collect();
-    Ok(report)
+    Ok((report, noticed))
 }
 
 /// Some of the cases that laws generate.
-fn examples(suite: &Suite) -> Result<Vec<Case>, SelftestError> {
+fn examples<'a>(cases: impl Iterator<Item = &'a Case>) -> Result<Vec<Case>, SelftestError> {
     let options = LawOptions { cases: EXAMPLES_OF_A_LAW, ..LawOptions::default() };
     let mut examples = Vec::new();
-    for case in &suite.cases {
+    for case in cases {
         if let CaseKind::Law(law) = case.kind {
             examples.append(&mut law.examples(options).map_err(SelftestError::Law)?);
         }
@@ -161,6 +187,11 @@ struct Noticed {
 }
 
 impl Noticed {
+    fn add(&mut self, other: Self) {
+        self.killed.extend(other.killed);
+        self.free.extend(other.free);
+    }
+
     fn unnoticed(self) -> impl Iterator<Item = Unnoticed> {
         let Self { killed, free } = self;
         free.into_iter().filter(move |(kind, _)| !killed.contains(kind)).map(|(kind, matcher)| {
@@ -171,6 +202,20 @@ impl Noticed {
 }
 
 impl MutantReport {
+    /// Adds the report of another contract. [`Self::unnoticed`] needs all of them.
+    fn add(&mut self, other: Self) {
+        for (contract, tally) in &other.contracts {
+            self.contracts.entry(contract.clone()).or_default().add(tally);
+        }
+        for (id, tally) in &other.requirements {
+            self.requirements.entry(id.clone()).or_default().add(tally);
+        }
+        self.survivors.extend(other.survivors);
+        self.toothless.extend(other.toothless);
+        self.faults.extend(other.faults);
+        self.not_passed.extend(other.not_passed);
+    }
+
     /// `generated`: a law generated the case.
     fn mutate(
         &mut self,
