@@ -38,7 +38,24 @@ pub fn nulls() -> impl Iterator<Item = &'static Adversary> {
 pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'static str])> {
     all().filter_map(|adversary| match adversary.kind {
         Kind::Saboteur { breaks } => Some((adversary, breaks)),
-        Kind::Hostile | Kind::Null => None,
+        Kind::Hostile | Kind::Null | Kind::Variant { .. } => None,
+    })
+}
+
+/// A right but unusual subject.
+#[derive(Debug, Clone, Copy)]
+pub struct Variant {
+    pub adversary: &'static Adversary,
+    pub contract: &'static str,
+    /// The sentence that leaves it free.
+    pub free: &'static str,
+}
+
+/// The subjects that are right but unusual.
+pub fn variants() -> impl Iterator<Item = Variant> {
+    all().filter_map(|adversary| match adversary.kind {
+        Kind::Variant { contract, free } => Some(Variant { adversary, contract, free }),
+        Kind::Hostile | Kind::Null | Kind::Saboteur { .. } => None,
     })
 }
 
@@ -66,9 +83,9 @@ pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
 /// If there is no such adversary or server, or its pipes break.
 pub fn serve_mcp(name: &str, contract: &str, now: &str) -> io::Result<()> {
     let adversary = known(name)?;
-    // A saboteur equals the reference in every contract except its own.
+    // Saboteurs and variants equal the reference in every contract except their own.
     let mut of_others = rooms().filter(|room| room.contract != contract);
-    let is_right = matches!(adversary.kind, Kind::Saboteur { .. })
+    let is_right = matches!(adversary.kind, Kind::Saboteur { .. } | Kind::Variant { .. })
         && of_others
             .any(|room| room.adversaries.iter().copied().flatten().any(|one| one.name == name));
     match adversary.server().filter(|_| !is_right) {

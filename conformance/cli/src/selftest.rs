@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use proofmark_judge::Suite;
 use proofmark_report::style::{BAD, GOOD, styled};
 use proofmark_selftest::determinism::Subject;
-use proofmark_selftest::{Options, SelftestError, determinism, memory, mutants, nulls, saboteurs};
+use proofmark_selftest::{
+    Options, SelftestError, determinism, memory, mutants, nulls, saboteurs, variants,
+};
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::{Orphans, SubjectCommand};
 use serde_json::{Map, Value, json};
@@ -16,8 +18,8 @@ use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
 use crate::program::this_program;
 
-/// Prove that the suite cannot be fooled: adversaries, saboteurs, mutants, determinism. Runs all parts unless you choose
-/// some.
+/// Prove that the suite cannot be fooled: adversaries, saboteurs, variants, mutants, determinism. Runs all parts unless
+/// you choose some.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
@@ -28,6 +30,9 @@ pub(crate) struct SelftestArgs {
     /// Run the reference with one requirement broken: exactly that one must be reported.
     #[arg(long)]
     saboteurs: bool,
+    /// Run right but unusual subjects: each must be certified.
+    #[arg(long)]
+    variants: bool,
     /// Change one thing in a passing answer: the case must notice.
     #[arg(long)]
     mutants: bool,
@@ -80,15 +85,17 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         run: RunOptions { scratch: memory(), ..RunOptions::default() },
         options: Options { cancel, full: args.full, ..Options::new(this_program()?) },
     };
-    let all = !(args.adversaries || args.saboteurs || args.mutants || args.determinism);
-    if args.saboteurs && !args.subject.is_reference() {
+    let all =
+        !(args.adversaries || args.saboteurs || args.variants || args.mutants || args.determinism);
+    if (args.saboteurs || args.variants) && !args.subject.is_reference() {
         let message =
-            "saboteurs are the built-in reference with one broken promise; omit the command";
+            "saboteurs and variants are the built-in reference with one change; omit the command";
         return Err(Failed::Usage(message.to_owned()));
     }
-    let parts: [(&str, bool, Part); 4] = [
+    let parts: [(&str, bool, Part); 5] = [
         ("adversaries", all || args.adversaries, |bench| bench.adversaries()),
         ("saboteurs", (all && bench.of_reference) || args.saboteurs, |bench| bench.saboteurs()),
+        ("variants", (all && bench.of_reference) || args.variants, |bench| bench.variants()),
         ("mutants", all || args.mutants, |bench| bench.mutants()),
         ("determinism", all || args.determinism, |bench| bench.determinism()),
     ];
@@ -201,6 +208,20 @@ impl Bench<'_> {
         )];
         lines.extend(problems);
         Ok(Found { holds: lines.len() == 1 && !reports.is_empty(), lines, data: json!(reports) })
+    }
+
+    fn variants(&self) -> Result<Found, SelftestError> {
+        let reports = variants::check(self.suite, &self.options)?;
+        let problems: Vec<_> =
+            reports.iter().flat_map(|report| report.problems.iter().cloned()).collect();
+        let holds = problems.is_empty();
+        let mut lines = vec![format!(
+            "{} right but unusual subjects: {} certified",
+            reports.len(),
+            reports.iter().filter(|report| report.certified).count(),
+        )];
+        lines.extend(problems);
+        Ok(Found { holds, lines, data: json!(reports) })
     }
 
     fn mutants(&self) -> Result<Found, SelftestError> {

@@ -1,4 +1,5 @@
-//! Subjects that are wrong on purpose: hostile to the harness, wrong in everything, or wrong in one promise.
+//! Subjects that are wrong on purpose: hostile to the harness, wrong in everything, or wrong in one promise. And their
+//! counterpart: subjects that are right, but unusual.
 
 use std::fmt;
 use std::io;
@@ -39,6 +40,12 @@ pub enum Kind {
     Null,
     /// The reference with one promise broken: exactly these requirements must fail.
     Saboteur { breaks: &'static [&'static str] },
+    /// The reference, changed in something that the contract leaves free: it must be certified.
+    Variant {
+        contract: &'static str,
+        /// The sentence of the text that leaves it free, or what the text does not say.
+        free: &'static str,
+    },
 }
 
 #[derive(Clone, Copy)]
@@ -124,6 +131,28 @@ impl Adversary {
         server: &'static dyn McpServer,
     ) -> Self {
         Self::new(name, about, Kind::Saboteur { breaks }, Act::Keep).and_server(server)
+    }
+
+    /// The reference, changed in something that the contract leaves free. `free` is the sentence that leaves it free.
+    pub const fn variant(
+        contract: &'static str,
+        name: &'static str,
+        about: &'static str,
+        free: &'static str,
+        bend: fn(Subject) -> Subject,
+    ) -> Self {
+        Self::new(name, about, Kind::Variant { contract, free }, Act::Bend(bend))
+    }
+
+    /// The reference's MCP server, changed in something that the contract leaves free.
+    pub const fn server_variant(
+        contract: &'static str,
+        name: &'static str,
+        about: &'static str,
+        free: &'static str,
+        server: &'static dyn McpServer,
+    ) -> Self {
+        Self::new(name, about, Kind::Variant { contract, free }, Act::Keep).and_server(server)
     }
 
     /// The same, with its own MCP server.

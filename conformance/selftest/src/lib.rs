@@ -1,6 +1,7 @@
 //! Tests the suite itself: every case can fail, and no subject gets a certificate that it did not earn.
 //!
-//! [`nulls`] runs subjects that do nothing right, and [`saboteurs`] the reference with one promise broken.
+//! [`nulls`] runs subjects that do nothing right, [`saboteurs`] the reference with one promise broken, and
+//! [`variants`] right but unusual subjects.
 //! [`mutants`] makes one change at a time to the answers of a passing subject, and [`determinism`] runs the suite in
 //! many ways. All return plain data; no problems means that the suite detects everything.
 
@@ -10,6 +11,7 @@ pub mod mutants;
 pub mod nulls;
 pub mod saboteurs;
 mod sample;
+pub mod variants;
 
 use std::path::{Path, PathBuf};
 
