@@ -357,6 +357,8 @@ fn requirement(result: &RequirementResult<'_>) -> Requirement {
     let (verdict, failing, reason) = match &result.verdict {
         RequirementVerdict::Holds => ("holds", Vec::new(), None),
         RequirementVerdict::Broken { cases } => ("broken", cases.clone(), None),
+        // Without its cause: which broken promise looks like it is advice for a reader.
+        RequirementVerdict::Blocked { reason, .. } => ("blocked", Vec::new(), Some(reason.clone())),
         RequirementVerdict::NotShown { reason } => ("not-shown", Vec::new(), Some(reason.clone())),
         RequirementVerdict::NotApplicable { reason } => {
             ("not-applicable", Vec::new(), Some(reason.clone()))

@@ -219,9 +219,9 @@ impl Job<'_> {
                 return Err(no_golden(&reason.to_string()));
             }
             Verdict::NotExercised { .. } => return Ok(None),
-            Verdict::Failed { failure } => failure,
+            Verdict::Failed { failure } | Verdict::Blocked { failure } => failure,
         };
-        if failure.reason != "difference" {
+        if failure.reason != "difference" || failure.setup {
             return Err(no_golden(&failure.message));
         }
         // A case stops at its first difference, so the difference is in the last step that ran.

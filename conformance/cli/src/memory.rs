@@ -59,7 +59,7 @@ impl Memory {
         let mut failed: BTreeSet<&str> = before.lines().collect();
         for result in &outcome.results {
             match &result.verdict {
-                Verdict::Failed { .. } => failed.insert(&result.case),
+                Verdict::Failed { .. } | Verdict::Blocked { .. } => failed.insert(&result.case),
                 Verdict::Passed | Verdict::NotExercised { .. } => {
                     failed.remove(result.case.as_str())
                 }

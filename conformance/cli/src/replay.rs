@@ -11,7 +11,7 @@ use proofmark_judge::record::{CaseSeen, Record};
 use proofmark_judge::select::Selection;
 use proofmark_judge::transcript::{Answered, Seen, Stopped, Transcript};
 use proofmark_judge::verdict::{CaseResult, Failure, Verdict};
-use proofmark_report::failure::{DIFFERS, place, write_promises};
+use proofmark_report::failure::{BLOCKED, DIFFERS, place, write_promises};
 use proofmark_report::style::{BAD, GOOD, QUIET, STRONG, styled};
 use proofmark_report::text::visible_line;
 use proofmark_suite::run::{Cancel, RunOptions, run as run_cases};
@@ -65,7 +65,7 @@ pub(crate) fn replay(args: &ReplayArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let holds = failed == 0 && outcome.faults.is_empty() && !outcome.interrupted;
     let mut write = || -> io::Result<()> {
         for result in &results {
-            let fails = matches!(result.verdict, Verdict::Failed { .. });
+            let fails = result.verdict.failure().is_some();
             if (fails || !args.case.is_empty())
                 && let (Some(case), Some(seen)) =
                     (suite.case(&result.case), record.seen(&result.case))
@@ -124,12 +124,15 @@ fn again(
             let is = outcome.results.iter().find(of_case).map(|result| &result.verdict);
             // A passing case has its free values blanked. Beside a failing one, they would look like departures.
             match (was, is) {
-                (Some(Verdict::Passed), Some(Verdict::Failed { failure })) => {
+                (
+                    Some(Verdict::Passed),
+                    Some(Verdict::Failed { failure } | Verdict::Blocked { failure }),
+                ) => {
                     writeln!(out, "  passed before, fails now")?;
                     write_failure(out, failure)?;
                     continue;
                 }
-                (Some(Verdict::Failed { .. }), Some(Verdict::Passed)) => {
+                (Some(Verdict::Failed { .. } | Verdict::Blocked { .. }), Some(Verdict::Passed)) => {
                     writeln!(out, "  failed before, passes now")?;
                     continue;
                 }
@@ -215,6 +218,7 @@ fn show(
 ) -> io::Result<()> {
     let (label, at) = match &result.verdict {
         Verdict::Passed => (styled(GOOD, "PASSED"), case.at.to_string()),
+        Verdict::Blocked { failure } => (styled(BAD, BLOCKED), failure.at.clone()),
         Verdict::Failed { failure } if suite.decides(case) => {
             (styled(BAD, "FAILED"), failure.at.clone())
         }
@@ -238,7 +242,7 @@ fn show(
         }
         (CaseSeen::Played(transcript), _) => show_steps(out, case, transcript)?,
     }
-    if let Verdict::Failed { failure } = &result.verdict {
+    if let Some(failure) = result.verdict.failure() {
         write_failure(out, failure)?;
     }
     writeln!(out)

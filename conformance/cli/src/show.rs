@@ -191,11 +191,16 @@ fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
     let process =
         if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
     writeln!(out, "    call {} {}{process}", call.operation, call.args)?;
-    for (index, outcome) in call.expect.iter().enumerate() {
-        writeln!(out, "    {}{}", if index == 0 { "" } else { "or " }, outcome.to_value())?;
+    for (word, outcomes) in [("assumes ", &call.assumes), ("", &call.expect)] {
+        for (index, outcome) in outcomes.iter().enumerate() {
+            let word = if index == 0 { word } else { "or " };
+            writeln!(out, "    {word}{}", outcome.to_value())?;
+        }
     }
     let asks = call.asks.as_ref().map(|asks| ("asks", asks));
-    for (word, list) in asks.into_iter().chain([("streams", &call.streams)]) {
+    for (word, list) in
+        asks.into_iter().chain(call.streams.as_ref().map(|streams| ("streams", streams)))
+    {
         match list.source.as_array() {
             Some(items) => {
                 items.iter().try_for_each(|item| writeln!(out, "    {word} {item}"))?;

@@ -156,13 +156,15 @@ pub struct CallStep {
     pub saved_as: Option<String>,
     /// Later steps refer to the items of the stream by this name.
     pub stream_as: Option<String>,
-    /// The allowed outcomes; nearly every call has one.
+    /// One of these outcomes is needed before the case can show anything. Any other blocks the case.
+    pub assumes: Vec<Outcome>,
+    /// The outcomes that the requirement allows; nearly every call has one. Empty if the outcome shows nothing.
     pub expect: Vec<Outcome>,
     /// The expected calls of fakes during this call. A server on its own wire calls fakes at any time, so there
     /// `asks` is judged only where the author wrote it.
     pub asks: Option<Pattern>,
-    /// The expected items of the stream, with adjacent texts joined.
-    pub streams: Pattern,
+    /// The expected items of the stream, with adjacent texts joined. `None` if they are not judged.
+    pub streams: Option<Pattern>,
     /// Texts that must not occur in the answer or the stream.
     pub hides: Vec<String>,
 }
@@ -173,8 +175,15 @@ impl CallStep {
         self.asks.as_ref().is_some_and(|asks| !asks.is_empty_list())
     }
 
-    /// A call in the main process and session.
+    /// A call in the main process and session. Its outcome is evidence.
     pub fn new(operation: &str, args: Value, expect: Vec<Outcome>) -> Self {
+        let mut call = Self { expect, ..Self::setup(operation, args, Vec::new()) };
+        call.judge_side_effects();
+        call
+    }
+
+    /// A call in the main process and session that only prepares the case.
+    pub fn setup(operation: &str, args: Value, assumes: Vec<Outcome>) -> Self {
         Self {
             operation: operation.to_owned(),
             args,
@@ -182,11 +191,40 @@ impl CallStep {
             session: MAIN_SESSION.to_owned(),
             saved_as: None,
             stream_as: None,
-            expect,
-            asks: Wire::of(operation).is_none().then(Pattern::empty_list),
-            streams: Pattern::empty_list(),
+            assumes,
+            expect: Vec::new(),
+            asks: None,
+            streams: None,
             hides: Vec::new(),
         }
+    }
+
+    /// Whether nothing about the call is evidence: if it goes wrong, the case is blocked.
+    pub fn is_setup(&self) -> bool {
+        self.expect.is_empty()
+            && self.asks.is_none()
+            && self.streams.is_none()
+            && self.hides.is_empty()
+    }
+
+    /// A call that is evidence calls no fake and streams nothing, unless the case says otherwise.
+    pub fn judge_side_effects(&mut self) {
+        if self.asks.is_none() && Wire::of(&self.operation).is_none() {
+            self.asks = Some(Pattern::empty_list());
+        }
+        self.streams.get_or_insert_with(Pattern::empty_list);
+    }
+
+    /// Makes everything that was evidence an assumption.
+    pub fn only_assume(&mut self) {
+        self.assumes.append(&mut self.expect);
+        (self.asks, self.streams) = (None, None);
+        self.hides.clear();
+    }
+
+    /// Every outcome that the case mentions, assumed or expected.
+    pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
+        self.assumes.iter().chain(&self.expect)
     }
 }
 
@@ -236,6 +274,16 @@ impl Step {
             Action::Call(call) => std::slice::from_ref(call),
             Action::Together(calls) => calls,
             Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &[],
+        }
+    }
+
+    /// Whether the step only prepares the case: if it goes wrong, the case is blocked.
+    pub fn is_setup(&self) -> bool {
+        match &self.action {
+            Action::Call(call) => call.is_setup(),
+            Action::Together(calls) => calls.iter().all(CallStep::is_setup),
+            Action::Kill { .. } | Action::Write(_) => true,
+            Action::Leaves(_) => false,
         }
     }
 }

@@ -32,7 +32,9 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
     match &transcript.stopped {
         Some(Stopped::Fault { fault, when, asks }) => {
             let step = next.filter(|_| *when == When::Step);
-            return Verdict::Failed { failure: judge.faulted(step, fault, asks) };
+            let mut failure = judge.faulted(step, fault, asks);
+            failure.setup |= *when == When::Start;
+            return Verdict::of(failure);
         }
         Some(Stopped::Refused(error)) => {
             judged = judged.and_then(|()| Err(refused_open(case, error)));
@@ -48,7 +50,7 @@ pub fn judge(case: &Case, transcript: &Transcript) -> Verdict {
     let ended = judge.end(&transcript.end);
     match judged.and(ended) {
         Ok(()) => Verdict::Passed,
-        Err(failure) => Verdict::Failed { failure: judge.explained(failure) },
+        Err(failure) => Verdict::of(judge.explained(failure)),
     }
 }
 
@@ -72,7 +74,7 @@ pub(crate) fn judge_law(
 ) -> Verdict {
     if let Some(Stopped::Fault { fault, .. }) = &transcript.stopped {
         let failure = Failure::new(fault.code(), fault.to_string(), &case.at);
-        return Verdict::Failed { failure: Box::new(failure) };
+        return Verdict::of(Box::new(Failure { setup: true, ..failure }));
     }
     let mut tried = 0;
     for (example, attempt) in examples.into_iter().zip(&transcript.tries) {
@@ -81,18 +83,16 @@ pub(crate) fn judge_law(
             // A passing shrunk input says nothing about the input that it came from.
             Ok(Verdict::Passed) if attempt.path.is_empty() => tried += 1,
             Ok(Verdict::Passed | Verdict::NotExercised { .. }) => break,
-            Ok(Verdict::Failed { failure }) => {
-                return Verdict::Failed { failure: broken_law(case, law, &example.input, failure) };
+            Ok(Verdict::Failed { failure } | Verdict::Blocked { failure }) => {
+                return Verdict::of(broken_law(case, law, &example.input, failure));
             }
             Err(message) => {
-                return Verdict::Failed {
-                    failure: bad_input(case, law, &example.input, message.clone()),
-                };
+                return Verdict::of(bad_input(case, law, &example.input, message.clone()));
             }
         }
     }
     if tried < options.cases {
-        return Verdict::Failed { failure: too_few_inputs(case, tried, options) };
+        return Verdict::of(too_few_inputs(case, tried, options));
     }
     Verdict::Passed
 }
@@ -120,13 +120,15 @@ pub fn too_few_inputs(case: &Case, tried: u32, options: LawOptions) -> Box<Failu
     Box::new(Failure::new("incomplete", message, &case.at))
 }
 
-/// The adapter refused `open`.
+/// The adapter refused `open`, so the case could not begin.
 pub fn refused_open(case: &Case, error: &RpcError) -> Box<Failure> {
-    if error.code == wire::NO_WIRE {
-        return Box::new(Failure::new("bad-answer", error.message.clone(), &case.at));
-    }
-    let message = format!("the adapter refused `open`: {error}");
-    Box::new(Failure::new("adapter-error", message, &case.at))
+    let failure = if error.code == wire::NO_WIRE {
+        Failure::new("bad-answer", error.message.clone(), &case.at)
+    } else {
+        let message = format!("the adapter refused `open`: {error}");
+        Failure::new("adapter-error", message, &case.at)
+    };
+    Box::new(Failure { setup: true, ..failure })
 }
 
 /// The scripts of the case's fakes are invalid.
@@ -142,12 +144,15 @@ pub struct Judge<'a> {
     asks: Vec<Ask>,
     /// Only the reason of a failure is needed: skip copying values for the report.
     brief: bool,
+    /// The arguments of calls may refer to answers that this judge has not seen.
+    out_of_context: bool,
 }
 
 impl<'a> Judge<'a> {
     pub fn new(case: &'a Case) -> Self {
         let (exchanges, asks) = (Vec::new(), Vec::new());
-        Self { case, saved: Saved::default(), exchanges, asks, brief: false }
+        let saved = Saved::default();
+        Self { case, saved, exchanges, asks, brief: false, out_of_context: false }
     }
 
     /// A copy that continues from here, without the history.
@@ -161,16 +166,26 @@ impl<'a> Judge<'a> {
         Self { brief: true, ..self }
     }
 
-    /// The arguments of a call, with references to earlier answers filled in.
+    /// Judges single steps without those before them.
+    #[must_use]
+    pub fn out_of_context(self) -> Self {
+        Self { out_of_context: true, ..self }
+    }
+
+    /// The arguments of a call, with references to earlier answers filled in. If they cannot be, the case is blocked.
     pub fn args(&self, step: &Step, call: &'a CallStep) -> Result<Cow<'a, Value>, Box<Failure>> {
         let failed = |message: String| {
             Box::new(Failure {
                 call: Some(seen_call(call)),
+                setup: true,
                 ..at_step(step, "difference", message)
             })
         };
         let args = self.saved.fill(&call.args).map_err(|reference| {
-            failed(format!("the call needs `{reference}`, which the earlier answer does not have"))
+            let message = "the call needs something that an earlier answer does not have";
+            let mut failure = failed(message.to_owned());
+            failure.difference = Some(missing(&reference));
+            failure
         })?;
         wire::arguments::check(&call.operation, &args).map_err(|message| {
             failed(format!("earlier answers give invalid arguments for this call: {message}"))
@@ -223,7 +238,9 @@ impl<'a> Judge<'a> {
     pub fn faulted(&mut self, step: Option<&Step>, fault: &Fault, asks: &[Ask]) -> Box<Failure> {
         self.asks.extend(asks.iter().cloned());
         let mut failure = Box::new(match step {
-            Some(step) => at_step(step, fault.code(), fault.to_string()),
+            Some(step) => {
+                Failure { setup: step.is_setup(), ..at_step(step, fault.code(), fault.to_string()) }
+            }
             None => Failure::new(fault.code(), fault.to_string(), &self.case.at),
         });
         if let Some(Action::Call(call)) = step.map(|step| &step.action) {
@@ -240,7 +257,9 @@ impl<'a> Judge<'a> {
         alone: bool,
     ) -> Result<(), Box<Failure>> {
         // A changed earlier answer may lack what the arguments refer to.
-        self.args(step, call)?;
+        if !self.out_of_context {
+            self.args(step, call)?;
+        }
         let (kind, value) = match outcome(step, call, answer, &self.saved, self.brief) {
             Ok(found) => found,
             Err(failure) if self.brief => return Err(failure),
@@ -308,8 +327,12 @@ fn outcome<'a>(
     saved: &Saved,
     brief: bool,
 ) -> Result<(Kind, &'a Value), Box<Failure>> {
-    let of_call =
-        |reason, message| Failure { call: Some(seen_call(call)), ..at_step(step, reason, message) };
+    // Without an answer, nothing that the case assumes is there.
+    let of_call = |reason, message| Failure {
+        call: Some(seen_call(call)),
+        setup: !call.assumes.is_empty(),
+        ..at_step(step, reason, message)
+    };
     let reply = match &answer.reply {
         Ok(reply) => reply,
         Err(error) if error.code == RpcError::NOT_IMPLEMENTED => {
@@ -326,7 +349,7 @@ fn outcome<'a>(
     };
     let Some((kind, value)) = reply_of(reply) else {
         if brief {
-            return Err(bare(step, "bad-answer"));
+            return Err(bare(step, "bad-answer", !call.assumes.is_empty()));
         }
         let message = "the answer to `call` must be {\"value\": …} or {\"error\": {\"code\": …, \"message\": …, …}}; `code`, `message` and an optional `name` must be strings";
         return Err(Box::new(Failure {
@@ -334,15 +357,22 @@ fn outcome<'a>(
             ..of_call("bad-answer", message.to_owned())
         }));
     };
-    if let Some(difference) = differs(&call.expect, kind, value, saved) {
+    for (outcomes, setup) in [(&call.assumes, true), (&call.expect, false)] {
+        let Some(difference) = differs(outcomes, kind, value, saved) else { continue };
         if brief {
-            return Err(bare(step, "difference"));
+            return Err(bare(step, "difference", setup));
         }
+        let message = if setup {
+            "the call did not do what the case needs first"
+        } else {
+            "the outcome is not as expected"
+        };
         return Err(Box::new(Failure {
-            expected: Some(bounded(expectation(&call.expect))),
+            expected: Some(bounded(expectation(outcomes))),
             got: Some(shown_outcome(kind, value)),
             difference: Some(difference),
-            ..of_call("difference", "the outcome is not as expected".to_owned())
+            setup,
+            ..of_call("difference", message.to_owned())
         }));
     }
     if let Some((hidden, path)) = leaked(call, value, &answer.events) {
@@ -353,6 +383,7 @@ fn outcome<'a>(
                 got: "a text that contains it".to_owned(),
             }),
             got: Some(shown_outcome(kind, value)),
+            setup: false,
             ..of_call("difference", "the call leaked a text that must stay hidden".to_owned())
         }));
     }
@@ -413,9 +444,20 @@ pub(crate) fn seen_call(call: &CallStep) -> CallSeen {
     }
 }
 
+/// A reference into an earlier answer, such as `plan/result/id`, that leads nowhere.
+fn missing(reference: &str) -> Difference {
+    let (name, pointer) = reference.split_once('/').unwrap_or((reference, ""));
+    let path = pointer.split('/').filter(|part| !part.is_empty());
+    Difference {
+        path: path.fold(String::from("$"), |path, part| format!("{path}.{part}")),
+        expected: format!("a value in the answer that the case calls `{name}`"),
+        got: "nothing: the member is missing".to_owned(),
+    }
+}
+
 /// A failure that no report shows.
-fn bare(step: &Step, reason: &str) -> Box<Failure> {
-    Box::new(Failure::new(reason, String::new(), &step.at))
+fn bare(step: &Step, reason: &str, setup: bool) -> Box<Failure> {
+    Box::new(Failure { setup, ..Failure::new(reason, String::new(), &step.at) })
 }
 
 /// A failure of one step.

@@ -125,11 +125,13 @@ impl KnownFailures {
                     let message = format!("it is not exercised: {reason}");
                     problems.push(KnownProblem::Stale { line: number, case, message });
                 }
-                (Verdict::Failed { .. }, None, Some(until)) => {
+                (Verdict::Failed { .. } | Verdict::Blocked { .. }, None, Some(until)) => {
                     let until = until.to_string();
                     problems.push(KnownProblem::Expired { line: number, case, until });
                 }
-                (Verdict::Failed { .. }, _, _) => result.known = Some(line.reason.clone()),
+                (Verdict::Failed { .. } | Verdict::Blocked { .. }, _, _) => {
+                    result.known = Some(line.reason.clone());
+                }
             }
         }
         problems.sort_by_key(KnownProblem::line);

@@ -83,7 +83,8 @@ pub(crate) fn asks_differ(call: &CallStep, asks: &[Ask], saved: &Saved) -> ListD
 }
 
 pub(crate) fn events_differ(call: &CallStep, events: &[Value], saved: &Saved) -> ListDiffers {
-    list_differs("streams", "item {} of the stream", &call.streams, joined(events).into(), saved)
+    let pattern = call.streams.as_ref()?;
+    list_differs("streams", "item {} of the stream", pattern, joined(events).into(), saved)
 }
 
 /// The calls of fakes in the form that cases use.

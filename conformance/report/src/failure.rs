@@ -17,6 +17,9 @@ const SHOWN_BEFORE: usize = 5;
 /// The label of a failure that does not affect certification.
 pub const DIFFERS: &str = "DIFFERS (does not decide)";
 
+/// The label of a failure in the setup of a case, which blames none of its promises.
+pub const BLOCKED: &str = "BLOCKED";
+
 /// How to run a case alone: the parts of the command around the case's name.
 #[derive(Debug, Clone)]
 pub struct Rerun {
@@ -67,7 +70,9 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     writeln!(out, "{label} {}  {}", styled(STRONG, name), styled(QUIET, &failure.at))?;
     let case = suite.case(name);
-    if let Some(case) = case {
+    if failure.setup {
+        writeln!(out, "  before it could show {}", shown(case))?;
+    } else if let Some(case) = case {
         write_promises(out, suite, case)?;
     }
     writeln!(out, "  {} {}", styled(BAD, &failure.reason), visible_line(&failure.message))?;
@@ -119,6 +124,10 @@ pub(crate) fn write(
         writeln!(out, "  keep it as a case: {}", styled(STRONG, rerun.keeping(name)))?;
     }
     writeln!(out, "  run it alone: {}\n", styled(STRONG, rerun.command(name)))
+}
+
+fn shown(case: Option<&Case>) -> String {
+    case.map(|case| case.shows.join(", ")).unwrap_or_default()
 }
 
 /// Writes the promises that a case shows, and its `why`.
@@ -176,6 +185,7 @@ fn one_line(value: &Value) -> String {
 pub(crate) fn plain(suite: &Suite, name: &str, failure: &Failure, rerun: &Rerun) -> String {
     let mut text = Vec::new();
     let label = match suite.case(name).is_none_or(|case| suite.decides(case)) {
+        _ if failure.setup => BLOCKED,
         true => "FAILED",
         false => DIFFERS,
     };

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use proofmark_judge::Suite;
-use proofmark_judge::verdict::{CaseResult, Failure, RunOutcome, Verdict};
+use proofmark_judge::verdict::{CaseResult, Failure, RunOutcome};
 
-use crate::failure::{self, DIFFERS, Rerun, write_stderr};
+use crate::failure::{self, BLOCKED, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};
 use crate::text::visible_line;
 
@@ -19,6 +19,8 @@ struct Sorted<'a> {
     missing: BTreeMap<&'a str, Vec<&'a str>>,
     /// Faults before any call, which are the same for every case.
     alike: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
+    /// Failures in the setup, by call and first difference. They blame no promise.
+    blocked: BTreeMap<(&'a str, &'a str), Vec<(&'a str, &'a Failure)>>,
     /// All others.
     broken: Vec<(&'a str, &'a Failure)>,
 }
@@ -28,8 +30,8 @@ impl<'a> Sorted<'a> {
         let mut sorted = Self::default();
         // Known failures need no report.
         for result in results.filter(|result| result.known.is_none()) {
-            let Verdict::Failed { failure } = &result.verdict else { continue };
-            let (name, failure) = (result.case.as_str(), &**failure);
+            let Some(failure) = result.verdict.failure() else { continue };
+            let name = result.case.as_str();
             let case = suite.case(name);
             let decides = case.is_some_and(|case| suite.decides(case));
             match (&failure.call, case.and_then(|case| case.shows.first())) {
@@ -38,6 +40,11 @@ impl<'a> Sorted<'a> {
                 }
                 (None, _) if failure.difference.is_none() && failure.words.is_none() => {
                     sorted.alike.entry(&failure.message).or_default().push((name, failure));
+                }
+                (call, _) if failure.setup => {
+                    let operation = call.as_ref().map_or("", |call| call.operation.as_str());
+                    let place = failure.difference.as_ref().map_or("", |it| it.path.as_str());
+                    sorted.blocked.entry((operation, place)).or_default().push((name, failure));
                 }
                 (_, Some(first)) if !decides => {
                     sorted.differing.entry(first).or_default().push((name, failure));
@@ -79,6 +86,13 @@ fn write_all(
         let (name, failure) = cases[0];
         failure::write(out, suite, &label, name, failure, rerun)?;
         more(out, &cases[1..], &rerun.selecting("--requirement", requirement))?;
+    }
+    for cases in sorted.blocked.values() {
+        let (name, failure) = cases[0];
+        failure::write(out, suite, &styled(BAD, BLOCKED), name, failure, rerun)?;
+        if cases.len() > 1 {
+            writeln!(out, "  {} more cases are blocked at the same place\n", cases.len() - 1)?;
+        }
     }
     for (operation, cases) in &sorted.missing {
         let operation = styled(STRONG, operation);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use proofmark_judge::Suite;
-use proofmark_judge::verdict::{ContractResult, RequirementResult, RunOutcome};
+use proofmark_judge::verdict::{ContractResult, RequirementResult, RequirementVerdict, RunOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::report::Report;
@@ -86,12 +86,16 @@ fn requirement(result: &RequirementResult<'_>) -> Value {
         "passed": result.passed,
         "cases": result.cases,
     });
-    // `verdict`, and its reason or its failing cases.
+    // `verdict`, and its reason or its cases.
     if let (Value::Object(entry), Ok(Value::Object(verdict))) =
         (&mut entry, serde_json::to_value(&result.verdict))
     {
         for (key, value) in verdict {
-            let key = if key == "cases" { "failing".to_owned() } else { key };
+            let key = match (key.as_str(), &result.verdict) {
+                ("cases", RequirementVerdict::Blocked { .. }) => "blocked".to_owned(),
+                ("cases", _) => "failing".to_owned(),
+                _ => key,
+            };
             entry.insert(key, value);
         }
     }

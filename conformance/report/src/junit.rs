@@ -73,7 +73,7 @@ fn case(report: &Report<'_>, contract: &str, result: &CaseResult) -> TestCase {
             status.set_type("not-exercised").set_message(xml(&reason.to_string()));
             status
         }
-        Verdict::Failed { failure } => match &result.known {
+        Verdict::Failed { failure } | Verdict::Blocked { failure } => match &result.known {
             Some(reason) => {
                 let mut status = TestCaseStatus::skipped();
                 status.set_type("known-failure").set_message(xml(reason));
@@ -89,21 +89,28 @@ fn case(report: &Report<'_>, contract: &str, result: &CaseResult) -> TestCase {
 
 /// A failure that the exit code does not count is not a failure here either: gates must agree.
 fn failed(report: &Report<'_>, name: &str, failure: &Failure) -> TestCaseStatus {
-    let mut status = match report.counts(name) {
-        true => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        false => TestCaseStatus::skipped(),
+    let mut status = match (report.counts(name), failure.setup) {
+        (true, false) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        // As usual in JUnit: the test itself could not be carried out.
+        (true, true) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        (false, _) => TestCaseStatus::skipped(),
     };
+    let kind = if failure.setup { "blocked" } else { &failure.reason };
     status
-        .set_type(xml(&failure.reason))
+        .set_type(xml(kind))
         .set_message(xml(&message(report, name, failure)))
         .set_description(xml(&failure::plain(report.suite, name, failure, report.rerun)));
     status
 }
 
-/// The promise, and the first difference from it.
+/// The promise, and the first difference from it; for a blocked case, what went wrong before it.
 pub(crate) fn message(report: &Report<'_>, name: &str, failure: &Failure) -> String {
     let promise = report.shown_by(name).next();
-    let promise = promise.map(|one| format!("{} {} ", one.id, one.sentence)).unwrap_or_default();
+    let promise = match promise {
+        Some(one) if failure.setup => format!("Blocked before it could show {}. ", one.id),
+        Some(one) => format!("{} {} ", one.id, one.sentence),
+        None => String::new(),
+    };
     let found = match &failure.difference {
         Some(difference) => format!(
             "At {}: expected {}, got {}",

@@ -64,9 +64,10 @@ fn head(page: &mut String, report: &Report<'_>) {
     };
     let _ = writeln!(
         page,
-        "{who}{} passed, {} failed, {} not exercised. Suite {}.\n",
+        "{who}{} passed, {} failed, {} blocked, {} not exercised. Suite {}.\n",
         totals.passed,
         totals.failed,
+        totals.blocked,
         totals.idle,
         code(&report.suite.digest)
     );
@@ -86,8 +87,10 @@ fn head(page: &mut String, report: &Report<'_>) {
 }
 
 fn contracts(page: &mut String, report: &Report<'_>) {
-    page.push_str("| contract | verdict | musts | others | passed | failed | not exercised |\n");
-    page.push_str("|---|---|--:|--:|--:|--:|--:|\n");
+    page.push_str(
+        "| contract | verdict | musts | others | passed | failed | blocked | not exercised |\n",
+    );
+    page.push_str("|---|---|--:|--:|--:|--:|--:|--:|\n");
     for contract in report.contracts {
         let verdict = match report.standing(contract) {
             Standing::Certified => "✅ certified",
@@ -99,10 +102,11 @@ fn contracts(page: &mut String, report: &Report<'_>) {
         let totals = report.totals(Some(&contract.contract.id));
         let _ = writeln!(
             page,
-            "| {} | {verdict} | {holding}/{all} | {others}/{of} | {} | {} | {} |",
+            "| {} | {verdict} | {holding}/{all} | {others}/{of} | {} | {} | {} | {} |",
             code(&contract.contract.id),
             totals.passed,
             totals.failed,
+            totals.blocked,
             totals.idle
         );
     }

@@ -5,7 +5,7 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use proofmark_judge::verdict::{CaseResult, Verdict};
+use proofmark_judge::verdict::CaseResult;
 
 /// Whether this runs in CI, where output is a log even if it looks like a terminal.
 pub fn in_ci() -> bool {
@@ -47,7 +47,7 @@ impl Progress {
 
     pub fn add(&mut self, result: &CaseResult) {
         self.done += 1;
-        self.failed += usize::from(matches!(result.verdict, Verdict::Failed { .. }));
+        self.failed += usize::from(result.verdict.failure().is_some());
         match &self.bar {
             Some(bar) => {
                 bar.inc(1);

@@ -50,7 +50,9 @@ pub struct Totals {
     pub failed: usize,
     /// Of the failed ones, those that show no deciding requirement.
     pub differing: usize,
-    /// Known failures, which are not counted as failed.
+    /// Their setup went wrong.
+    pub blocked: usize,
+    /// Known failures, which are not counted as failed or blocked.
     pub known: usize,
     pub idle: usize,
 }
@@ -68,9 +70,10 @@ impl<'a> Report<'a> {
     /// Whether only some cases of this contract were selected, and all of them passed.
     fn is_passing_part(&self, contract: &str) -> bool {
         let all = self.suite.cases.iter().filter(|case| case.contract == contract).count();
-        let Totals { passed, failed, known, idle, .. } = self.totals(Some(contract));
+        let Totals { passed, failed, blocked, known, idle, .. } = self.totals(Some(contract));
         let quiet = self.outcome.faults.is_empty() && !self.outcome.interrupted;
-        self.aim == Aim::Run && quiet && passed > 0 && failed + known + idle == 0 && passed < all
+        let others = failed + blocked + known + idle;
+        self.aim == Aim::Run && quiet && passed > 0 && others == 0 && passed < all
     }
 
     /// Whether a failure of this case counts for the aim of the run.
@@ -79,14 +82,11 @@ impl<'a> Report<'a> {
         all || self.suite.case(case).is_none_or(|case| self.suite.decides(case))
     }
 
-    /// The failures that are not known failures.
+    /// The failures that are not known failures, those in the setup of blocked cases included.
     pub fn failures(&self) -> impl Iterator<Item = (&'a str, &'a Failure)> {
         let results: &'a [CaseResult] = &self.outcome.results;
         let surprising = results.iter().filter(|result| result.known.is_none());
-        surprising.filter_map(|result| match &result.verdict {
-            Verdict::Failed { failure } => Some((result.case.as_str(), &**failure)),
-            Verdict::Passed | Verdict::NotExercised { .. } => None,
-        })
+        surprising.filter_map(|result| Some((result.case.as_str(), result.verdict.failure()?)))
     }
 
     /// The requirements that a case shows.
@@ -106,7 +106,10 @@ impl<'a> Report<'a> {
             }
             match &result.verdict {
                 Verdict::Passed => totals.passed += 1,
-                Verdict::Failed { .. } if result.known.is_some() => totals.known += 1,
+                Verdict::Failed { .. } | Verdict::Blocked { .. } if result.known.is_some() => {
+                    totals.known += 1;
+                }
+                Verdict::Blocked { .. } => totals.blocked += 1,
                 Verdict::Failed { .. } => {
                     totals.failed += 1;
                     totals.differing +=

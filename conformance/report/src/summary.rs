@@ -91,29 +91,35 @@ pub fn write_verdict(
     Ok(())
 }
 
-/// Repeats the broken promises that decide: people read the end of a log.
+/// Repeats the broken and the blocked promises that decide: people read the end of a log.
 fn write_broken(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Result<()> {
     const MOST: usize = 20;
     let all = contracts.iter().flat_map(|contract| &contract.requirements);
-    let broken = all.filter(|one| {
-        one.requirement.decides() && matches!(one.verdict, RequirementVerdict::Broken { .. })
-    });
-    let ids: Vec<&str> = broken.map(|one| one.requirement.id.as_str()).collect();
-    if ids.is_empty() {
-        return Ok(());
+    let deciding: Vec<_> = all.filter(|one| one.requirement.decides()).collect();
+    let is_broken = |verdict: &_| matches!(verdict, RequirementVerdict::Broken { .. });
+    let is_blocked = |verdict: &_| matches!(verdict, RequirementVerdict::Blocked { .. });
+    let kinds: [(&str, &dyn Fn(&RequirementVerdict) -> bool); 2] =
+        [("broken", &is_broken), ("blocked", &is_blocked)];
+    for (word, wanted) in kinds {
+        let ids = deciding.iter().filter(|one| wanted(&one.verdict));
+        let ids: Vec<&str> = ids.map(|one| one.requirement.id.as_str()).collect();
+        let more = match ids.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        if !ids.is_empty() {
+            let shown = ids.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+            writeln!(out, "{}: {shown}{more}", styled(BAD, word))?;
+        }
     }
-    let more = match ids.len().saturating_sub(MOST) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let shown = ids.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
-    writeln!(out, "{}: {shown}{more}", styled(BAD, "broken"))
+    Ok(())
 }
 
 fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io::Result<()> {
     let (style, word) = match &result.verdict {
         RequirementVerdict::Holds => (GOOD, "holds"),
         RequirementVerdict::Broken { .. } => (BAD, "BROKEN"),
+        RequirementVerdict::Blocked { .. } => (BAD, "blocked"),
         RequirementVerdict::NotShown { .. } => (BAD, "not shown"),
         RequirementVerdict::NotApplicable { .. } => (QUIET, "not asked"),
         RequirementVerdict::Excluded { .. } => (QUIET, "excluded"),
@@ -123,6 +129,9 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
         RequirementVerdict::Holds => format!("{} case{}", result.cases, plural(result.cases)),
         RequirementVerdict::Broken { cases } => {
             format!("{} of {} cases fail", cases.len(), result.cases)
+        }
+        RequirementVerdict::Blocked { .. } => {
+            visible_line(&blocked_by(&result.verdict)).into_owned()
         }
         RequirementVerdict::NotShown { reason }
         | RequirementVerdict::NotApplicable { reason }
@@ -137,6 +146,17 @@ fn write_requirement(out: &mut dyn Write, result: &RequirementResult<'_>) -> io:
         requirement.sentence,
         styled(QUIET, format_args!("[{note}]")),
     )
+}
+
+/// What blocks a requirement: `blocked by TOOLS-046: …`. Empty for any other verdict.
+pub(crate) fn blocked_by(verdict: &RequirementVerdict) -> String {
+    match verdict {
+        RequirementVerdict::Blocked { by: Some(id), reason, .. } => {
+            format!("blocked by {id}: {reason}")
+        }
+        RequirementVerdict::Blocked { by: None, reason, .. } => format!("blocked: {reason}"),
+        _ => String::new(),
+    }
 }
 
 fn plural(count: usize) -> &'static str {
@@ -188,11 +208,15 @@ pub fn write_totals(
     outcome: &RunOutcome,
     elapsed: Duration,
 ) -> io::Result<()> {
-    let (mut passed, mut failed, mut undecisive, mut known, mut idle) = (0, 0, 0, 0, 0);
+    let (mut passed, mut failed, mut undecisive, mut blocked, mut known, mut idle) =
+        (0, 0, 0, 0, 0, 0);
     for result in &outcome.results {
         match &result.verdict {
             Verdict::Passed => passed += 1,
-            Verdict::Failed { .. } if result.known.is_some() => known += 1,
+            Verdict::Failed { .. } | Verdict::Blocked { .. } if result.known.is_some() => {
+                known += 1
+            }
+            Verdict::Blocked { .. } => blocked += 1,
             Verdict::Failed { .. } => {
                 failed += 1;
                 undecisive +=
@@ -207,6 +231,10 @@ pub fn write_totals(
         1 => " (1 of which does not decide)".to_owned(),
         some => format!(" ({some} of which do not decide)"),
     };
+    let blocked = match blocked {
+        0 => String::new(),
+        blocked => format!(", {blocked} blocked"),
+    };
     let known = match known {
         0 => String::new(),
         known => format!(", {known} failed as known"),
@@ -214,14 +242,14 @@ pub fn write_totals(
     let seconds = elapsed.as_secs_f64();
     writeln!(
         out,
-        "{passed} passed, {failed} failed{note}{known}, {idle} not exercised in {seconds:.2} s"
+        "{passed} passed, {failed} failed{note}{blocked}{known}, {idle} not exercised in {seconds:.2} s"
     )?;
     let mut reasons: Vec<String> = outcome
         .results
         .iter()
         .filter_map(|result| match &result.verdict {
             Verdict::NotExercised { reason } => Some(reason.to_string()),
-            Verdict::Passed | Verdict::Failed { .. } => None,
+            Verdict::Passed | Verdict::Failed { .. } | Verdict::Blocked { .. } => None,
         })
         .collect();
     reasons.sort();

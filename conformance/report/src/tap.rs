@@ -22,7 +22,7 @@ pub fn write(out: &mut dyn Write, report: &Report<'_>) -> io::Result<()> {
             Verdict::NotExercised { reason } => {
                 writeln!(out, "ok {number} - {name} # SKIP {}", escaped(&reason.to_string()))?;
             }
-            Verdict::Failed { failure } => {
+            Verdict::Failed { failure } | Verdict::Blocked { failure } => {
                 // A failure that the exit code does not count is not a failure here either.
                 let note = match &result.known {
                     Some(reason) => format!(" # TODO known failure: {}", escaped(reason)),
@@ -68,6 +68,9 @@ fn diagnose(
 ) -> io::Result<()> {
     let quoted = |text: &str| Value::from(&*visible(text)).to_string();
     writeln!(out, "  ---")?;
+    if failure.setup {
+        writeln!(out, "  blocked: true")?;
+    }
     writeln!(out, "  reason: {}", quoted(&failure.reason))?;
     writeln!(out, "  message: {}", quoted(&failure.message))?;
     writeln!(out, "  at: {}", quoted(&failure.at))?;

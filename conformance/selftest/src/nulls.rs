@@ -87,7 +87,7 @@ fn try_null(
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
         if outcome.interrupted { Err(SelftestError::Interrupted) } else { Ok(outcome) }
     };
-    // A broken requirement stays broken, so most cases need not run.
+    // A requirement that is broken or blocked does not hold, so most cases need not run.
     let outcome = play(first.to_vec())?;
     let rest = still_open(suite, &outcome, first);
     if rest.is_empty() {
@@ -119,12 +119,15 @@ fn is_must(suite: &Suite, id: &str) -> bool {
     suite.requirement(id).is_some_and(|(_, one)| one.level == Level::Must)
 }
 
-/// The remaining cases of every `must` that is not broken yet.
+/// The remaining cases of every `must` that may still hold.
 fn still_open<'a>(suite: &'a Suite, outcome: &RunOutcome, tried: &[&Case]) -> Vec<&'a Case> {
     let judged = outcome.judge(suite);
     let requirements = judged.iter().flat_map(|contract| &contract.requirements);
+    let refused = |verdict: &RequirementVerdict| {
+        matches!(verdict, RequirementVerdict::Broken { .. } | RequirementVerdict::Blocked { .. })
+    };
     let broken: BTreeSet<&str> = requirements
-        .filter(|one| matches!(one.verdict, RequirementVerdict::Broken { .. }))
+        .filter(|one| refused(&one.verdict))
         .map(|one| one.requirement.id.as_str())
         .collect();
     let open = |id: &String| is_must(suite, id) && !broken.contains(id.as_str());
@@ -154,7 +157,7 @@ fn report(
     for result in &outcome.results {
         let reason = match &result.verdict {
             Verdict::Passed => "passed",
-            Verdict::Failed { failure } => &failure.reason,
+            Verdict::Failed { failure } | Verdict::Blocked { failure } => &failure.reason,
             Verdict::NotExercised { .. } => "not-exercised",
         };
         *reasons.entry(reason.to_owned()).or_default() += 1;

@@ -9,6 +9,7 @@ use proofmark_judge::Suite;
 use proofmark_judge::case::{Action, Case, Outcome, Step};
 use proofmark_judge::judge::judge;
 use proofmark_judge::known::KnownFailures;
+use proofmark_judge::matcher::Pattern;
 use proofmark_judge::record::Record;
 use proofmark_judge::transcript::{Answered, Seen, Transcript};
 use proofmark_judge::verdict::{CaseResult, NotExercised, RunOutcome, Verdict};
@@ -51,8 +52,10 @@ pub(super) fn known(bytes: &[u8]) {
 /// The transcript of a subject that answers a case exactly as expected; none if the case does not spell that out.
 fn as_expected(case: &Case) -> Option<Transcript> {
     let seen = |step: &Step| match &step.action {
-        Action::Call(call) if !call.wants_asks() && call.streams.is_empty_list() => {
-            let [outcome] = call.expect.as_slice() else { return None };
+        Action::Call(call)
+            if !call.wants_asks() && call.streams.as_ref().is_none_or(Pattern::is_empty_list) =>
+        {
+            let [outcome] = call.outcomes().collect::<Vec<_>>()[..] else { return None };
             let reply = match outcome {
                 Outcome::Returns(pattern) => json!({ "value": pattern.source }),
                 Outcome::Fails(pattern) => {

@@ -93,7 +93,8 @@ fn lists(judge: &Judge<'_>, step: &Step, call: &CallStep, answer: &Answered) -> 
         judge.fork().step(&alone, &Seen::Calls(vec![answer])).is_err()
     };
     let mut found = Vec::new();
-    let unstreamed = CallStep { streams: Pattern::empty_list(), hides: Vec::new(), ..call.clone() };
+    let unstreamed =
+        CallStep { streams: Some(Pattern::empty_list()), hides: Vec::new(), ..call.clone() };
     if differs(unstreamed, Answered { events: Vec::new(), ..answer.clone() }) {
         let ask = |ask: &proofmark_judge::Ask| {
             let args = literal(ask.args.clone());
@@ -120,7 +121,7 @@ fn differing(
     let reply = answer.reply.as_ref().map_err(|fault| format!("the adapter failed: {fault}"))?;
     let free = CallStep {
         asks: Some(Pattern::empty_list()),
-        streams: Pattern::empty_list(),
+        streams: Some(Pattern::empty_list()),
         hides: Vec::new(),
         ..call.clone()
     };
@@ -128,7 +129,7 @@ fn differing(
     let unasked = Answered { reply: Ok(reply.clone()), asks: Vec::new(), events: Vec::new() };
     let judged = judge.fork().step(&alone, &Seen::Calls(vec![unasked]));
     let Err(failure) = judged else { return Ok(None) };
-    if failure.reason != "difference" {
+    if failure.reason != "difference" || failure.setup {
         return Err(failure.message);
     }
     Ok(Some(match (reply.get("value"), reply.get("error")) {

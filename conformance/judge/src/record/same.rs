@@ -45,7 +45,7 @@ pub fn check_rejudged(outcome: &RunOutcome, suite: &Suite) -> Result<(), String>
 /// Without stderr: a record has none, and it may vary between runs.
 fn quiet(verdict: &Verdict) -> Verdict {
     let mut verdict = verdict.clone();
-    if let Verdict::Failed { failure } = &mut verdict {
+    if let Verdict::Failed { failure } | Verdict::Blocked { failure } = &mut verdict {
         failure.stderr.clear();
     }
     verdict

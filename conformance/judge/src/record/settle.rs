@@ -113,10 +113,10 @@ fn referred_to(case: &Case) -> Vec<String> {
     lines.for_each(|pattern| references(&pattern.source, &mut found));
     for call in case.calls() {
         references(&call.args, &mut found);
-        let outcomes = call.expect.iter().map(Outcome::pattern);
+        let outcomes = call.outcomes().map(Outcome::pattern);
         outcomes
             .chain(&call.asks)
-            .chain([&call.streams])
+            .chain(&call.streams)
             .for_each(|pattern| references(&pattern.source, &mut found));
     }
     found.into_iter().map(str::to_owned).collect()
@@ -135,29 +135,56 @@ fn settle_reply(call: &CallStep, reply: &mut Value, referred: &[String], saved: 
     if kept.iter().any(String::is_empty) {
         return;
     }
-    for outcome in &call.expect {
-        let key = match outcome {
-            Outcome::Returns(_) => "value",
-            Outcome::Fails(_) => "error",
-        };
-        let pattern = outcome.pattern();
-        let Some(value) =
-            reply.get(key).filter(|value| pattern.difference_given(saved, value).is_none())
-        else {
-            continue;
-        };
-        let before = value;
-        let mut value = value.clone();
-        pattern.settle(&mut value, saved);
-        if !kept.iter().all(|pointer| restore(&mut value, before, pointer)) {
-            return;
-        }
-        if let (Outcome::Fails(_), Value::Object(error)) = (outcome, &mut value) {
-            // Every contract error has a message.
-            error.entry("message").or_insert_with(|| json!(""));
-        }
-        *reply = json!({ key: value });
+    let Some((key, before)) =
+        ["value", "error"].iter().find_map(|key| Some((*key, reply.get(key)?)))
+    else {
         return;
+    };
+    let by = |outcomes| settled_by(outcomes, key, before, saved);
+    let mut value = match (by(&call.assumes), by(&call.expect)) {
+        (Some(assumed), Some(expected)) => both(before, assumed, expected),
+        (Some(value), None) | (None, Some(value)) => value,
+        (None, None) => return,
+    };
+    if !kept.iter().all(|pointer| restore(&mut value, before, pointer)) {
+        return;
+    }
+    if let ("error", Value::Object(error)) = (key, &mut value) {
+        // Every contract error has a message.
+        error.entry("message").or_insert_with(|| json!(""));
+    }
+    *reply = json!({ key: value });
+}
+
+/// The value, settled by the first of these outcomes that it fits.
+fn settled_by(outcomes: &[Outcome], key: &str, value: &Value, saved: &Saved) -> Option<Value> {
+    let of_kind = |outcome: &&Outcome| match outcome {
+        Outcome::Returns(_) => key == "value",
+        Outcome::Fails(_) => key == "error",
+    };
+    let mut patterns = outcomes.iter().filter(of_kind).map(Outcome::pattern);
+    let pattern = patterns.find(|pattern| pattern.difference_given(saved, value).is_none())?;
+    let mut settled = value.clone();
+    pattern.settle(&mut settled, saved);
+    Some(settled)
+}
+
+/// What two patterns judge of a value: everything that either of them keeps.
+fn both(before: &Value, one: Value, other: Value) -> Value {
+    match (before, one, other) {
+        (Value::Object(whole), Value::Object(mut one), Value::Object(mut other)) => {
+            let merged = whole.iter().filter_map(|(key, before)| {
+                let value = match (one.remove(key), other.remove(key)) {
+                    (Some(one), Some(other)) => both(before, one, other),
+                    (one, other) => one.or(other)?,
+                };
+                Some((key.clone(), value))
+            });
+            Value::Object(merged.collect())
+        }
+        (before, one, other) if one == *before || other == *before => before.clone(),
+        (_, one, other) if one == other => one,
+        (before, ..) => before.clone(),
     }
 }
 
@@ -200,8 +227,10 @@ fn settle_lists(call: &CallStep, answer: &mut Answered, saved: &Saved) {
     answer.asks = asks.as_array().into_iter().flatten().map(ask).collect();
     let mut events = Value::Array(joined(&answer.events));
     // Later steps may refer to a named stream.
-    if call.stream_as.is_none() {
-        call.streams.settle(&mut events, saved);
+    match (&call.stream_as, &call.streams) {
+        (None, Some(pattern)) => pattern.settle(&mut events, saved),
+        (None, None) => events = json!([]),
+        (Some(_), _) => {}
     }
     if let Value::Array(events) = events {
         answer.events = events;

@@ -43,8 +43,11 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
 }
 
 fn one(report: &Report<'_>, name: &str, failure: &Failure, open: bool, whole: bool) -> Markup {
-    let (class, word) =
-        if report.counts(name) { ("badge bad", "failed") } else { ("badge warn", "differs") };
+    let (class, word) = match report.counts(name) {
+        _ if failure.setup => ("badge warn", "blocked"),
+        true => ("badge bad", "failed"),
+        false => ("badge warn", "differs"),
+    };
     html! {
         details.failure id=(name) open[open] data-item="failure" data-fails="" {
             summary {
@@ -63,6 +66,7 @@ fn one(report: &Report<'_>, name: &str, failure: &Failure, open: bool, whole: bo
 fn inside(report: &Report<'_>, name: &str, failure: &Failure) -> Markup {
     let case = report.suite.case(name);
     html! {
+        @if failure.setup { p { "The setup of this case went wrong, before it could show:" } }
         ul.promises { @for requirement in report.shown_by(name) {
             li { a href={ "#" (requirement.id) } { (requirement.id) } " " span.level { (levelled(requirement)) } " " (requirement.sentence) }
         } }

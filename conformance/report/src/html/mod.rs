@@ -83,7 +83,7 @@ fn name(report: &Report<'_>) -> String {
 /// The overall verdict, its style, and its basis.
 fn headline(report: &Report<'_>) -> (&'static str, &'static str, String) {
     let totals = report.totals(None);
-    let all = totals.passed + totals.failed + totals.known + totals.idle;
+    let all = totals.passed + totals.failed + totals.blocked + totals.known + totals.idle;
     let known = match totals.known {
         0 => String::new(),
         known => format!(", {known} failed as known"),
@@ -165,6 +165,7 @@ fn glance(report: &Report<'_>) -> Markup {
                         th scope="col" { "Others that hold" }
                         th.number scope="col" { "Passed" }
                         th.number scope="col" { "Failed" }
+                        th.number scope="col" { "Blocked" }
                         th.number scope="col" { "Not exercised" }
                     } }
                     tbody {
@@ -178,6 +179,7 @@ fn glance(report: &Report<'_>) -> Markup {
                                 td data-of="Others that hold" { (share(contract.others())) }
                                 td.number data-of="Passed" { (totals.passed) }
                                 td.number.bad[totals.failed > 0] data-of="Failed" { (totals.failed) }
+                                td.number data-of="Blocked" { (totals.blocked) }
                                 td.number data-of="Not exercised" { (totals.idle) }
                             }
                         }

@@ -6,7 +6,8 @@ use proofmark_judge::verdict::{ContractResult, RequirementResult, RequirementVer
 use super::badge;
 use crate::failure::levelled;
 use crate::report::Report;
-use crate::text::counted;
+use crate::summary::blocked_by;
+use crate::text::{counted, visible_line};
 
 pub(super) fn section(report: &Report<'_>, contract: &ContractResult<'_>) -> Markup {
     let id = &contract.contract.id;
@@ -26,6 +27,7 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
         RequirementVerdict::Broken { .. } if requirement.decides() => ("badge bad", "broken"),
         // Reported, but it must not look like a failure.
         RequirementVerdict::Broken { .. } => ("badge warn", "differs"),
+        RequirementVerdict::Blocked { .. } => ("badge warn", "blocked"),
         RequirementVerdict::NotShown { .. } => ("badge warn", "not shown"),
         RequirementVerdict::NotApplicable { .. } => ("badge quiet", "does not apply"),
         RequirementVerdict::Excluded { .. } => ("badge quiet", "excluded"),
@@ -51,6 +53,9 @@ fn one(report: &Report<'_>, result: &RequirementResult<'_>) -> Markup {
                     @if let RequirementVerdict::NotShown { reason } | RequirementVerdict::NotApplicable { reason } | RequirementVerdict::Excluded { reason } = &result.verdict {
                         dt { (word) } dd { (reason) }
                     }
+                }
+                @if let RequirementVerdict::Blocked { .. } = &result.verdict {
+                    p { (visible_line(&blocked_by(&result.verdict))) }
                 }
                 @if result.cases > 0 { (cases(report, &requirement.id)) }
             }
@@ -83,8 +88,9 @@ fn verdict(report: &Report<'_>, name: &str) -> Markup {
         @let result = found.ok().map(|index| &results[index]);
         @match result.map(|result| (&result.verdict, &result.known)) {
             Some((Verdict::Passed, _)) => span.good { "passed" },
-            Some((Verdict::Failed { .. }, Some(reason))) => span.quiet title=(reason) { "known failure" },
+            Some((Verdict::Failed { .. } | Verdict::Blocked { .. }, Some(reason))) => span.quiet title=(reason) { "known failure" },
             Some((Verdict::Failed { .. }, None)) => a.bad href={ "#" (name) } { "failed" },
+            Some((Verdict::Blocked { .. }, None)) => a.warn href={ "#" (name) } { "blocked" },
             Some((Verdict::NotExercised { reason }, _)) => span.quiet title=(reason) { "not exercised" },
             None => span.quiet { "not selected" },
         }

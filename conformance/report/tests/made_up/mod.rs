@@ -83,6 +83,7 @@ pub(crate) fn failed() -> Verdict {
     let expected = json!("hello world");
     let got = json!("hello wurld");
     let failure = Failure {
+        setup: false,
         reason: "difference".to_owned(),
         message: "the call returned something else".to_owned(),
         at: "fixtures/demo/greet.json:7".to_owned(),

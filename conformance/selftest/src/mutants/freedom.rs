@@ -46,16 +46,17 @@ fn of_answer(call: &CallStep, answer: &Answered, other: &Answered) -> Option<&'s
     }
     let (Ok(reply), Ok(other)) = (&answer.reply, &other.reply) else { return None };
     let of_kind = |key: &str| Some((reply.get(key)?, other.get(key)?));
-    let patterns = call.expect.iter().filter_map(|outcome| match outcome {
-        Outcome::Returns(pattern) => Some((pattern, of_kind("value")?)),
-        Outcome::Fails(pattern) => Some((pattern, of_kind("error")?)),
-    });
-    // A value that fits another alternative is allowed by `either`.
-    let either = (call.expect.len() > 1).then_some("either");
-    patterns
-        .into_iter()
-        .find_map(|(pattern, (value, other))| of_value(pattern, value, other))
-        .or(either)
+    let of_outcomes = |outcomes: &[Outcome]| {
+        let mut patterns = outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Returns(pattern) => Some((pattern, of_kind("value")?)),
+            Outcome::Fails(pattern) => Some((pattern, of_kind("error")?)),
+        });
+        // A value that fits another alternative is allowed by `either`.
+        let either = (outcomes.len() > 1).then_some("either");
+        patterns.find_map(|(pattern, (value, other))| of_value(pattern, value, other)).or(either)
+    };
+    let judged = [&call.assumes, &call.expect].into_iter().filter(|outcomes| !outcomes.is_empty());
+    all(judged, |outcomes| of_outcomes(outcomes))
 }
 
 fn of_value(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static str> {
@@ -65,6 +66,7 @@ fn of_value(pattern: &Pattern, value: &Value, other: &Value) -> Option<&'static 
 fn of_asks(call: &CallStep, asks: &[Ask], others: &[Ask]) -> Option<&'static str> {
     match &call.asks {
         Some(pattern) => of_value(pattern, &asked(asks), &asked(others)),
+        None if call.is_setup() => Some("assumes"),
         None => Some("asks"),
     }
 }
@@ -74,7 +76,10 @@ fn of_events(call: &CallStep, events: &[Value], others: &[Value]) -> Option<&'st
     if events == others {
         return Some("adjacent texts");
     }
-    of_value(&call.streams, &events.into(), &others.into())
+    match &call.streams {
+        Some(pattern) => of_value(pattern, &events.into(), &others.into()),
+        None => Some("assumes"),
+    }
 }
 
 fn of_files(

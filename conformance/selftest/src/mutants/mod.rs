@@ -237,9 +237,11 @@ impl MutantReport {
                 let judged = judge.step(step, &mutant.seen);
                 let fails = judged.is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
-                // The case deserves no credit for noticing a failure instead of a value, or a malformed answer.
+                // The case deserves no credit for noticing a failure instead of a value, a malformed answer, or what
+                // it only assumes.
                 let by_the_case = !mutant.how.contains("instead of")
-                    && !judged.is_err_and(|failure| failure.reason == "bad-answer");
+                    && !judged
+                        .is_err_and(|failure| failure.reason == "bad-answer" || failure.setup);
                 teeth += usize::from(fails && by_the_case);
                 let kind = (mutant.of, without_indices(&mutant.place), mutant.how);
                 let free = if fails { None } else { freedom(step, seen, &mutant.seen) };

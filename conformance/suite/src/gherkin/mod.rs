@@ -202,6 +202,7 @@ impl Reader<'_> {
                 Ok(Some((run, _, _, context))) => {
                     // Steps only build the case, so none of them ever awaits.
                     let faults = world.faults().len();
+                    world.set_given(*kind == StepType::Given);
                     let _done = run(world, context).now_or_never();
                     if !world.below_is_read(step, faults) {
                         world.fault(self.takes_nothing_below(step, *kind));

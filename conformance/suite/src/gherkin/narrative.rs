@@ -27,6 +27,8 @@ pub struct Narrative {
     below_taken: bool,
     /// Things that may be given only once, with the line of each.
     given_at: BTreeMap<String, usize>,
+    /// The current step is a `Given`: its calls are setup.
+    in_given: bool,
     /// The lines that state the outcome and the stream of the last call.
     outcome_at: Option<usize>,
     stream_at: Option<usize>,
@@ -47,6 +49,11 @@ impl Narrative {
 
     pub(super) fn at(file: &str) -> Self {
         Self { file: file.to_owned(), ..Self::default() }
+    }
+
+    /// Says whether the current step is a `Given`.
+    pub(super) fn set_given(&mut self, in_given: bool) {
+        self.in_given = in_given;
     }
 
     /// Starts the next step; whatever it adds belongs to its line.
@@ -130,13 +137,20 @@ impl Narrative {
         self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
 
-    pub fn act(&mut self, action: Action) {
+    pub fn act(&mut self, mut action: Action) {
+        if self.in_given {
+            match &mut action {
+                Action::Call(call) => call.only_assume(),
+                Action::Together(calls) => calls.iter_mut().for_each(CallStep::only_assume),
+                Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => {}
+            }
+        }
         let at = Location { file: self.file.clone(), line: self.line() };
         (self.outcome_at, self.stream_at) = (None, None);
         self.steps.push(Step { action, at, words: Some(self.words.clone()) });
     }
 
-    /// A call that must succeed, unless a later `Then` expects otherwise.
+    /// A call that only has to succeed: it is setup, unless a later `Then` expects something of it.
     pub fn call(&mut self, operation: &str, args: Value) {
         self.act(Action::Call(calling(operation, args)));
     }
@@ -148,10 +162,15 @@ impl Narrative {
         }));
     }
 
-    /// A call that must return this, unless a later `Then` expects otherwise.
+    /// A call that has to return this: it is setup, unless a later `Then` expects something of it.
     pub fn call_expecting(&mut self, operation: &str, args: Value, expected: Value) {
-        self.probe(operation, args, expected);
-        self.outcome_at = None;
+        match Pattern::new(expected) {
+            Ok(pattern) => {
+                let assumes = vec![Outcome::Returns(pattern)];
+                self.act(Action::Call(CallStep::setup(operation, args, assumes)));
+            }
+            Err(message) => self.fault(message),
+        }
     }
 
     /// Saves the answer of the last call under this name.
@@ -207,11 +226,8 @@ impl Narrative {
     pub fn probe(&mut self, operation: &str, args: Value, expected: Value) {
         match Pattern::new(expected) {
             Ok(pattern) => {
-                let call = CallStep {
-                    expect: vec![Outcome::Returns(pattern)],
-                    ..calling(operation, args)
-                };
-                self.act(Action::Call(call));
+                let expect = vec![Outcome::Returns(pattern)];
+                self.act(Action::Call(CallStep::new(operation, args, expect)));
                 self.outcome_at = Some(self.line());
             }
             Err(message) => self.fault(message),
@@ -248,7 +264,9 @@ impl Narrative {
                 "the call already has an outcome at line {first}; drop one of the two"
             )),
             (Some(call), None) => {
+                call.assumes.clear();
                 call.expect = vec![outcome];
+                call.judge_side_effects();
                 self.outcome_at = Some(line);
             }
             (None, _) => self.no_call(),
@@ -261,7 +279,10 @@ impl Narrative {
         let mut asks = written.cloned().unwrap_or_default();
         asks.push(ask);
         match Pattern::new(Value::Array(asks)) {
-            Ok(pattern) => call.asks = Some(pattern),
+            Ok(pattern) => {
+                call.asks = Some(pattern);
+                call.judge_side_effects();
+            }
             Err(message) => self.fault(message),
         }
     }
@@ -273,7 +294,8 @@ impl Narrative {
                 "the stream of the call is already given at line {first}; write all its items in one step"
             )),
             (Ok(pattern), Some(call), None) => {
-                call.streams = pattern;
+                call.streams = Some(pattern);
+                call.judge_side_effects();
                 self.stream_at = Some(line);
             }
             (Ok(_), None, _) => self.no_call(),
@@ -284,7 +306,10 @@ impl Narrative {
     /// The last call must not leak this text.
     pub fn expect_hidden(&mut self, text: String) {
         match self.last_call() {
-            Some(call) if !text.is_empty() => call.hides.push(text),
+            Some(call) if !text.is_empty() => {
+                call.hides.push(text);
+                call.judge_side_effects();
+            }
             Some(_) => self.fault("the text is empty, so no call can hide it"),
             None => self.no_call(),
         }
@@ -368,7 +393,7 @@ impl Narrative {
     }
 }
 
-/// A call that must succeed, whatever it returns.
+/// A call that only has to succeed, whatever it returns.
 pub fn calling(operation: &str, args: Value) -> CallStep {
-    CallStep::new(operation, args, vec![Outcome::Returns(Pattern::anything())])
+    CallStep::setup(operation, args, vec![Outcome::Returns(Pattern::anything())])
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use proofmark_judge::case::{Action, CallStep, Case, FileExpected, Outcome, Step};
 use proofmark_judge::judge::Judge;
 use proofmark_judge::transcript::{Answered, FileSeen, Seen};
+use proofmark_judge::verdict::Failure;
 
 /// Whether some answer of the expected kind, some file, or a missing call of a fake makes the case fail.
 ///
@@ -34,18 +35,24 @@ pub(super) fn can_fail(case: &Case) -> bool {
 /// Tests each call separately, since the expectations of other concurrent calls must not fail it.
 fn call_can_fail(case: &Case, step: &Step, call: &CallStep) -> bool {
     let kinds = kinds(call);
-    let alone = Step { action: Action::Call(call.clone()), ..step.clone() };
+    let evidence = CallStep { assumes: Vec::new(), ..call.clone() };
+    let alone = Step { action: Action::Call(evidence), ..step.clone() };
     let of_kind = |seen: &&(&str, Seen)| kinds.contains(&seen.0);
     ANSWERS
         .iter()
         .filter(of_kind)
-        .any(|(_, seen)| Judge::new(case).briefly().step(&alone, seen).is_err())
+        .any(|(_, seen)| fails(Judge::new(case).briefly().out_of_context().step(&alone, seen)))
+}
+
+/// A blocked case has shown nothing.
+fn fails(judged: Result<(), Box<Failure>>) -> bool {
+    judged.is_err_and(|failure| !failure.setup)
 }
 
 fn files_can_fail(case: &Case, step: &Step, files: &BTreeMap<String, FileExpected>) -> bool {
     files_like().any(|file| {
         let seen = files.keys().map(|path| (path.clone(), file.clone())).collect();
-        Judge::new(case).briefly().step(step, &Seen::Files(seen)).is_err()
+        fails(Judge::new(case).briefly().step(step, &Seen::Files(seen)))
     })
 }
 
@@ -55,7 +62,7 @@ fn kinds(call: &CallStep) -> Vec<&'static str> {
         Outcome::Returns(_) => "value",
         Outcome::Fails(_) => "error",
     };
-    call.expect.iter().map(kind).collect()
+    call.outcomes().map(kind).collect()
 }
 
 /// Sample answers of each kind.

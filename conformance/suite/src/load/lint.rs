@@ -341,11 +341,11 @@ impl CaseLint<'_> {
                     ));
                 }
                 references(&call.args, &mut wanted);
-                let outcomes = call.expect.iter().map(|outcome| &outcome.pattern().source);
+                let outcomes = call.outcomes().map(|outcome| &outcome.pattern().source);
                 let asks = call.asks.as_ref().map(|asks| &asks.source);
                 outcomes
                     .chain(asks)
-                    .chain([&call.streams.source])
+                    .chain(call.streams.as_ref().map(|streams| &streams.source))
                     .for_each(|source| references(source, &mut wanted));
             }
             if let Action::Leaves(files) = &step.action {

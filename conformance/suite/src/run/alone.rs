@@ -74,7 +74,7 @@ impl<'a> Worker<'a> {
         self.note_silence(&fault, &failure.stderr);
         shared.kill().await;
         transcript.refine(&fault);
-        Played { verdict: Verdict::Failed { failure }, transcript: *transcript }
+        Played { verdict: Verdict::of(failure), transcript: *transcript }
     }
 
     /// Shrinks an input that makes the process fault, each attempt in a new process.

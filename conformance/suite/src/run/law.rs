@@ -44,7 +44,7 @@ pub(super) async fn try_law(
         }
     }
     if tried < options.cases {
-        let verdict = Verdict::Failed { failure: too_few_inputs(case, tried, options) };
+        let verdict = Verdict::of(too_few_inputs(case, tried, options));
         return Ok(Played { verdict, transcript: of(tries) });
     }
     Ok(Played { verdict: Verdict::Passed, transcript: of(tries) })
@@ -79,7 +79,9 @@ async fn smallest(
                 best_try = Try { path: path.clone(), transcript: played.transcript };
                 ('s', input.simplify())
             }
-            Verdict::Passed | Verdict::NotExercised { .. } => ('c', input.complicate()),
+            Verdict::Passed | Verdict::Blocked { .. } | Verdict::NotExercised { .. } => {
+                ('c', input.complicate())
+            }
         };
     }
     Ok((Verdict::Failed { failure: best }, best_try))
@@ -97,13 +99,16 @@ async fn attempt(
         Ok(example) => example,
         Err(message) => {
             let failure = bad_input(case, law, &input, message);
-            return Ok(Played::without(Verdict::Failed { failure }));
+            return Ok(Played::without(Verdict::of(failure)));
         }
     };
     match play(&example).await {
-        Ok(Played { verdict: Verdict::Failed { failure }, transcript }) => {
-            let failure = broken_law(case, law, &input, failure);
-            Ok(Played { verdict: Verdict::Failed { failure }, transcript })
+        Ok(Played {
+            verdict: Verdict::Failed { failure } | Verdict::Blocked { failure },
+            transcript,
+        }) => {
+            let verdict = Verdict::of(broken_law(case, law, &input, failure));
+            Ok(Played { verdict, transcript })
         }
         Ok(played) => Ok(played),
         Err(mut faulted) => {

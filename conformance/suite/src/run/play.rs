@@ -99,7 +99,7 @@ pub(super) async fn play<P: Processes>(
         Some((failure, process)) => {
             let mut failure = judge.explained(failure);
             failure.stderr = process.map(|process| process.stderr()).unwrap_or_default();
-            Verdict::Failed { failure }
+            Verdict::of(failure)
         }
         None => Verdict::Passed,
     };

@@ -181,8 +181,8 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn condemn(&self, case: &Case, fault: &Fault, stderr: Vec<String>) {
-        let failure = Failure { stderr, ..Failure::new(fault.code(), fault.to_string(), &case.at) };
-        let verdict = Verdict::Failed { failure: Box::new(failure) };
+        let failure = Failure::new(fault.code(), fault.to_string(), &case.at);
+        let verdict = Verdict::of(Box::new(Failure { stderr, setup: true, ..failure }));
         let transcript = Transcript::never_begun(fault.clone());
         self.decide(case, Played { verdict, transcript });
     }

@@ -1,19 +1,21 @@
 //! Verdicts on cases, requirements, contracts and runs.
 
+mod blame;
+mod failure;
+
 use std::collections::BTreeMap;
 
 use proofmark_protocol::HelloReply;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::fault::Fault;
 use crate::law::LawOptions;
 use crate::ledger::{Contract, Requirement};
-use crate::matcher::Difference;
-use crate::problem::{Location, did_you_mean};
+use crate::problem::did_you_mean;
 use crate::suite::Suite;
-use crate::transcript::Ask;
 use crate::transcript::Transcript;
+
+pub use self::failure::{CallSeen, Exchange, Failure};
 
 /// The verdict on one case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,9 +40,9 @@ impl CaseResult {
         self.verdict == Verdict::Passed
     }
 
-    /// Whether it failed and is not a known failure.
+    /// Whether it failed or is blocked, and is not listed as known.
     pub fn failed_unexpectedly(&self) -> bool {
-        matches!(self.verdict, Verdict::Failed { .. }) && self.known.is_none()
+        self.verdict.failure().is_some() && self.known.is_none()
     }
 }
 
@@ -48,8 +50,31 @@ impl CaseResult {
 #[serde(tag = "verdict", rename_all = "kebab-case")]
 pub enum Verdict {
     Passed,
-    Failed { failure: Box<Failure> },
-    NotExercised { reason: NotExercised },
+    /// What the case shows is not as promised.
+    Failed {
+        failure: Box<Failure>,
+    },
+    /// What the case needs first went wrong, so it shows nothing.
+    Blocked {
+        failure: Box<Failure>,
+    },
+    NotExercised {
+        reason: NotExercised,
+    },
+}
+
+impl Verdict {
+    pub fn of(failure: Box<Failure>) -> Self {
+        if failure.setup { Self::Blocked { failure } } else { Self::Failed { failure } }
+    }
+
+    /// What went wrong, in the setup or in what the case shows.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed { failure } | Self::Blocked { failure } => Some(failure),
+            Self::Passed | Self::NotExercised { .. } => None,
+        }
+    }
 }
 
 /// Why a case did not run. A claimed contract with such a case is not certified.
@@ -72,74 +97,6 @@ impl std::fmt::Display for NotExercised {
     }
 }
 
-/// Everything that a reader needs to understand a failure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Failure {
-    /// `difference`, `not-implemented`, `adapter-error`, or the code of a [`Fault`].
-    pub reason: String,
-    /// The reason in a sentence.
-    pub message: String,
-    /// The step's place in the suite.
-    pub at: String,
-    /// The step's text in a narrative.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub words: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub call: Option<CallSeen>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub got: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<Difference>,
-    /// The smallest input found that breaks a law, as a fixture file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub found: Option<Value>,
-    /// Calls of fakes during the case.
-    pub asks: Vec<Ask>,
-    /// The preceding calls and their outcomes.
-    pub transcript: Vec<Exchange>,
-    /// The subject's last lines on stderr.
-    pub stderr: Vec<String>,
-}
-
-impl Failure {
-    /// A failure with only a reason and message; callers add the rest.
-    pub fn new(reason: &str, message: impl Into<String>, at: &Location) -> Self {
-        Self {
-            reason: reason.to_owned(),
-            message: message.into(),
-            at: at.to_string(),
-            words: None,
-            call: None,
-            expected: None,
-            got: None,
-            difference: None,
-            found: None,
-            asks: Vec::new(),
-            transcript: Vec::new(),
-            stderr: Vec::new(),
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CallSeen {
-    pub operation: String,
-    pub args: Value,
-    pub process: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub session: String,
-}
-
-/// One call and its outcome.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Exchange {
-    #[serde(flatten)]
-    pub call: CallSeen,
-    pub outcome: Value,
-}
-
 /// The verdict on a requirement, from all its cases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", rename_all = "kebab-case")]
@@ -148,6 +105,15 @@ pub enum RequirementVerdict {
     Holds,
     /// These cases failed.
     Broken { cases: Vec<String> },
+    /// No case failed, but the setup of these cases went wrong.
+    Blocked {
+        cases: Vec<String>,
+        /// The broken requirement that seems to be the cause, if one fits.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        /// What went wrong in the first of them.
+        reason: String,
+    },
     /// No case failed, but not every case ran.
     NotShown { reason: String },
     /// It concerns an optional feature that the subject does not offer.
@@ -324,7 +290,7 @@ impl RunOutcome {
                 case.contract == contract.id && verdicts.contains_key(case.name.as_str())
             })
         };
-        suite
+        let mut judged: Vec<_> = suite
             .contracts
             .iter()
             .filter(touched)
@@ -367,7 +333,9 @@ impl RunOutcome {
                     && requirements.iter().all(holds);
                 ContractResult { contract, claimed, certified, requirements }
             })
-            .collect()
+            .collect();
+        blame::name_causes(&mut judged, &verdicts);
+        judged
     }
 }
 
@@ -377,12 +345,14 @@ fn judge_requirement<'a>(
     verdicts: &BTreeMap<&str, &Verdict>,
 ) -> RequirementResult<'a> {
     let mut failed = Vec::new();
+    let mut blocked = Vec::new();
     let mut passed = 0;
     let mut missing = None;
     for name in cases {
         match verdicts.get(name) {
             Some(Verdict::Passed) => passed += 1,
             Some(Verdict::Failed { .. }) => failed.push((*name).to_owned()),
+            Some(Verdict::Blocked { .. }) => blocked.push((*name).to_owned()),
             Some(Verdict::NotExercised { reason }) => missing = Some(reason.to_string()),
             None => {
                 missing =
@@ -393,6 +363,9 @@ fn judge_requirement<'a>(
     let verdict = match (&requirement.excluded, failed.is_empty(), missing) {
         (Some(reason), _, _) => RequirementVerdict::Excluded { reason: reason.clone() },
         (None, false, _) => RequirementVerdict::Broken { cases: failed },
+        (None, true, _) if !blocked.is_empty() => {
+            RequirementVerdict::Blocked { cases: blocked, by: None, reason: String::new() }
+        }
         (None, true, Some(reason)) => RequirementVerdict::NotShown { reason },
         (None, true, None) if passed > 0 => RequirementVerdict::Holds,
         (None, true, None) => {
