@@ -38,7 +38,15 @@ pub fn nulls() -> impl Iterator<Item = &'static Adversary> {
 pub fn saboteurs() -> impl Iterator<Item = (&'static Adversary, &'static [&'static str])> {
     all().filter_map(|adversary| match adversary.kind {
         Kind::Saboteur { breaks } => Some((adversary, breaks)),
-        Kind::Hostile | Kind::Null | Kind::Variant { .. } => None,
+        Kind::Hostile | Kind::Null | Kind::Crippled { .. } | Kind::Variant { .. } => None,
+    })
+}
+
+/// The adversaries that lack one thing everywhere, with the requirements that must fail.
+pub fn crippled() -> impl Iterator<Item = (&'static Adversary, &'static [&'static str])> {
+    all().filter_map(|adversary| match adversary.kind {
+        Kind::Crippled { breaks } => Some((adversary, breaks)),
+        Kind::Hostile | Kind::Null | Kind::Saboteur { .. } | Kind::Variant { .. } => None,
     })
 }
 
@@ -55,7 +63,7 @@ pub struct Variant {
 pub fn variants() -> impl Iterator<Item = Variant> {
     all().filter_map(|adversary| match adversary.kind {
         Kind::Variant { contract, free } => Some(Variant { adversary, contract, free }),
-        Kind::Hostile | Kind::Null | Kind::Saboteur { .. } => None,
+        Kind::Hostile | Kind::Null | Kind::Saboteur { .. } | Kind::Crippled { .. } => None,
     })
 }
 
@@ -83,9 +91,13 @@ pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
 /// If there is no such adversary or server, or its pipes break.
 pub fn serve_mcp(name: &str, contract: &str, now: &str) -> io::Result<()> {
     let adversary = known(name)?;
-    // Saboteurs and variants equal the reference in every contract except their own.
+    // These equal the reference in every contract except their own.
     let mut of_others = rooms().filter(|room| room.contract != contract);
-    let is_right = matches!(adversary.kind, Kind::Saboteur { .. } | Kind::Variant { .. })
+    let of_a_room = matches!(
+        adversary.kind,
+        Kind::Saboteur { .. } | Kind::Crippled { .. } | Kind::Variant { .. }
+    );
+    let is_right = of_a_room
         && of_others
             .any(|room| room.adversaries.iter().copied().flatten().any(|one| one.name == name));
     match adversary.server().filter(|_| !is_right) {

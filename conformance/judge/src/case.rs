@@ -128,6 +128,8 @@ pub struct Step {
     pub at: Location,
     /// The step's text in a narrative.
     pub words: Option<String>,
+    /// It only prepares the case: if it goes wrong, the case is blocked.
+    pub setup: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -279,11 +281,22 @@ impl Step {
 
     /// Whether the step only prepares the case: if it goes wrong, the case is blocked.
     pub fn is_setup(&self) -> bool {
-        match &self.action {
-            Action::Call(call) => call.is_setup(),
-            Action::Together(calls) => calls.iter().all(CallStep::is_setup),
-            Action::Kill { .. } | Action::Write(_) => true,
-            Action::Leaves(_) => false,
+        self.setup
+            || match &self.action {
+                Action::Call(call) => call.is_setup(),
+                Action::Together(calls) => calls.iter().all(CallStep::is_setup),
+                Action::Kill { .. } | Action::Write(_) => true,
+                Action::Leaves(_) => false,
+            }
+    }
+
+    /// Makes everything that was evidence an assumption.
+    pub fn only_assume(&mut self) {
+        self.setup = true;
+        match &mut self.action {
+            Action::Call(call) => call.only_assume(),
+            Action::Together(calls) => calls.iter_mut().for_each(CallStep::only_assume),
+            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => {}
         }
     }
 }

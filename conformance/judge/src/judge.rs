@@ -195,6 +195,14 @@ impl<'a> Judge<'a> {
 
     /// Compares one step with what was seen of it.
     pub fn step(&mut self, step: &'a Step, seen: &Seen) -> Result<(), Box<Failure>> {
+        let judged = self.step_as_evidence(step, seen);
+        judged.map_err(|failure| {
+            let setup = failure.setup || step.setup;
+            Box::new(Failure { setup, ..*failure })
+        })
+    }
+
+    fn step_as_evidence(&mut self, step: &'a Step, seen: &Seen) -> Result<(), Box<Failure>> {
         match (&step.action, seen) {
             (Action::Call(call), Seen::Calls(answers)) if answers.len() == 1 => {
                 self.call(step, call, &answers[0], true)

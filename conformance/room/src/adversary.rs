@@ -40,6 +40,9 @@ pub enum Kind {
     Null,
     /// The reference with one promise broken: exactly these requirements must fail.
     Saboteur { breaks: &'static [&'static str] },
+    /// The reference without one thing that many cases meet, such as a member of every answer. Exactly these
+    /// requirements must fail; all others hold or are blocked.
+    Crippled { breaks: &'static [&'static str] },
     /// The reference, changed in something that the contract leaves free: it must be certified.
     Variant {
         contract: &'static str,
@@ -131,6 +134,26 @@ impl Adversary {
         server: &'static dyn McpServer,
     ) -> Self {
         Self::new(name, about, Kind::Saboteur { breaks }, Act::Keep).and_server(server)
+    }
+
+    /// The reference without one thing that many cases meet. It runs all cases of the contracts that it breaks.
+    pub const fn crippled(
+        name: &'static str,
+        about: &'static str,
+        breaks: &'static [&'static str],
+        bend: fn(Subject) -> Subject,
+    ) -> Self {
+        Self::new(name, about, Kind::Crippled { breaks }, Act::Bend(bend))
+    }
+
+    /// The reference's MCP server without one thing that many cases meet.
+    pub const fn crippled_server(
+        name: &'static str,
+        about: &'static str,
+        breaks: &'static [&'static str],
+        server: &'static dyn McpServer,
+    ) -> Self {
+        Self::new(name, about, Kind::Crippled { breaks }, Act::Keep).and_server(server)
     }
 
     /// The reference, changed in something that the contract leaves free. `free` is the sentence that leaves it free.

@@ -1,6 +1,8 @@
 //! Checks the reference with one promise broken: exactly the sabotaged requirements must fail, also when the run's
 //! record is judged again.
 //!
+//! Crippled references lack one thing that many cases meet, and run every case of the affected contracts.
+//!
 //! A saboteur runs every case that shows what it breaks. Of the other cases of the affected contracts it runs a
 //! sample, which differs for each saboteur: one case of every requirement, which must hold. If there are few cases,
 //! or with [`Options::full`], it runs all.
@@ -8,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use proofmark_adversaries::Adversary;
+use proofmark_adversaries::{Adversary, Kind};
 use proofmark_judge::Suite;
 use proofmark_judge::case::Case;
 use proofmark_judge::record::check_rejudged;
@@ -44,6 +46,7 @@ pub type Sabotage<'a> = (&'a Adversary, &'a [&'a str]);
 pub fn check(suite: &Suite, options: &Options) -> Result<Vec<SaboteurReport>, SelftestError> {
     let in_part = |id: &&str| suite.requirement(id).is_some();
     let saboteurs: Vec<Sabotage<'_>> = proofmark_adversaries::saboteurs()
+        .chain(proofmark_adversaries::crippled())
         .filter(|(_, breaks)| !suite.is_part || breaks.iter().any(in_part))
         .collect();
     check_these(suite, &saboteurs, options)
@@ -128,7 +131,8 @@ fn chosen<'a>(
     let contracts: BTreeSet<&str> = broken.map(|(contract, _)| contract.id.as_str()).collect();
     let all = suite.cases.iter().filter(|case| contracts.contains(case.contract.as_str()));
     let all: Vec<&Case> = all.collect();
-    if full || all.len() <= FEW {
+    let crippled = matches!(adversary.kind, Kind::Crippled { .. });
+    if full || crippled || all.len() <= FEW {
         return all;
     }
     let shows_it = |case: &&Case| case.shows.iter().any(|id| breaks.contains(&id.as_str()));

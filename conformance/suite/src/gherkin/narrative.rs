@@ -137,17 +137,14 @@ impl Narrative {
         self.given.fakes.entry(fake.to_owned()).or_insert(empty)
     }
 
-    pub fn act(&mut self, mut action: Action) {
-        if self.in_given {
-            match &mut action {
-                Action::Call(call) => call.only_assume(),
-                Action::Together(calls) => calls.iter_mut().for_each(CallStep::only_assume),
-                Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => {}
-            }
-        }
+    pub fn act(&mut self, action: Action) {
         let at = Location { file: self.file.clone(), line: self.line() };
         (self.outcome_at, self.stream_at) = (None, None);
-        self.steps.push(Step { action, at, words: Some(self.words.clone()) });
+        let mut step = Step { action, at, words: Some(self.words.clone()), setup: false };
+        if self.in_given {
+            step.only_assume();
+        }
+        self.steps.push(step);
     }
 
     /// A call that only has to succeed: it is setup, unless a later `Then` expects something of it.
