@@ -43,12 +43,11 @@ fn likeness(blocked: &Failure, culprit: &Failure) -> Option<u8> {
         _ => blocked.reason == culprit.reason && blocked.message == culprit.message,
     };
     let same_target = blocked.call.as_ref().map(target) == culprit.call.as_ref().map(target);
-    match (same_call, same_place, same_target) {
+    match (same_place, same_call, same_target) {
         (true, true, true) => Some(0),
         (true, true, false) => Some(1),
-        (true, false, true) if blocked.reason == culprit.reason => Some(2),
         // A reference into an earlier answer: the call differs, the missing member does not.
-        (false, true, _) if blocked.difference.is_some() => Some(3),
+        (true, false, _) if blocked.difference.is_some() => Some(2),
         _ => None,
     }
 }

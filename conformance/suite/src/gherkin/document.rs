@@ -36,6 +36,7 @@ pub(super) struct Step {
     pub(super) keyword: String,
     /// The possible kinds; empty means the kind of the step before it.
     pub(super) kinds: Vec<StepType>,
+    pub(super) in_background: bool,
     pub(super) text: String,
     pub(super) doc_string: Option<DocString>,
     pub(super) table: Option<Vec<Vec<String>>>,

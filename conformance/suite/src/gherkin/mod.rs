@@ -169,6 +169,9 @@ impl Reader<'_> {
         let mut before = None;
         for step in &scenario.steps {
             before = Some(self.play(step, before, &mut world));
+            if step.in_background {
+                world.end_background();
+            }
         }
         let (given, steps, needs, faults) = world.finish();
         problems.extend(faults);

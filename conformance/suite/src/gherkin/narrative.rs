@@ -233,9 +233,21 @@ impl Narrative {
 
     /// The call that a `Then` refers to: the last action.
     fn last_call(&mut self) -> Option<&mut CallStep> {
-        match self.steps.last_mut().map(|step| &mut step.action) {
-            Some(Action::Call(call)) => Some(call),
+        let step = self.steps.last_mut()?;
+        match &mut step.action {
+            Action::Call(call) => {
+                // What a `Then` says about the call is evidence, also about that of a `Given`.
+                step.setup = false;
+                Some(call)
+            }
             _ => None,
+        }
+    }
+
+    /// Everything up to here was in a `Background`.
+    pub(super) fn end_background(&mut self) {
+        for step in &mut self.steps {
+            step.setup = true;
         }
     }
 

@@ -275,6 +275,7 @@ impl Parser {
             at: line.whole(),
             keyword: keyword.to_owned(),
             kinds,
+            in_background: self.room == Room::Background,
             text: line.trimmed[keyword.len()..].trim().to_owned(),
             doc_string: None,
             table: None,

@@ -1,6 +1,6 @@
 //! The forms of Gherkin: outlines, backgrounds, rules, doc strings, tables, languages.
 
-use proofmark_judge::case::{Action, Case, FileExpected, FileGiven, Outcome};
+use proofmark_judge::case::{Action, Case, FileExpected, FileGiven, Outcome, Step};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -78,6 +78,31 @@ Feature: Reading back
     // `*` can be a step of any kind.
     assert_eq!(ruled.steps[0].words.as_deref(), Some("* \"demo.read\" is called"));
     assert_eq!(ruled.steps[2].words.as_deref(), Some("But the file \"c\" does not exist"));
+}
+
+#[test]
+fn givens_backgrounds_and_calls_without_a_then_are_setup() {
+    let text = r#"Feature: Setup
+  Background:
+    When "demo.write" is called
+    Then it returns null
+    When "demo.read" is called
+  @id:story/back @shows:DEMO-001
+  Scenario: Evidence
+    When "demo.write" is called
+    When "demo.read" is called
+    Then it returns null
+    And the file "c" does not exist
+  @id:story/then @shows:DEMO-001
+  Scenario: What follows the background is about its last call
+    Then it returns null
+"#;
+    let suite = load(with(FEATURE, text));
+    let setup = |name: &str| -> Vec<bool> {
+        suite.case(name).unwrap().steps.iter().map(Step::is_setup).collect()
+    };
+    assert_eq!(setup("demo/story/back"), [true, true, true, false, false]);
+    assert_eq!(setup("demo/story/then"), [true, false]);
 }
 
 #[rstest]

@@ -1,6 +1,6 @@
 //! Invalid fixtures: each problem, its place and its message.
 
-use proofmark_judge::case::{Action, MAIN_PROCESS, Origin};
+use proofmark_judge::case::{Action, MAIN_PROCESS, Origin, Step};
 use rstest::rstest;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::unknown_field_of_a_case(
     r#""origin": "contract","#,
     "\"origin\": \"contract\",\n\"orgin\": 1,",
-    "10: unknown field `orgin`, expected one of `id`, `aliases`, `why`, `shows`, `origin`, `needs`, `slow`, `given`, `steps`, `leaves`"
+    "10: unknown field `orgin`, expected one of `id`, `aliases`, `why`, `shows`, `origin`, `needs`, `slow`, `given`, `setup`, `steps`, `leaves`"
 )]
 #[case::missing_field_of_a_case(r#""origin": "contract","#, "", "14: missing field `origin`")]
 #[case::doubled_member(
@@ -157,7 +157,7 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
 const NOTHING_FAILS_IT: &str =
     "it cannot fail: it passes with any answer and any files; add an expectation";
-const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOT_A_CALL: &str = "`args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; problems with the whole case are reported at its start, line 5.
 #[rstest]
@@ -181,7 +181,7 @@ const NOT_A_CALL: &str = "`args`, `returns`, `fails`, `either`, `asks`, `streams
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `streamAs`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `streamAs`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
@@ -326,6 +326,56 @@ fn a_broken_step(#[case] step: &str, #[case] line: usize, #[case] problem: &str)
         problems(changed(FIXTURE, CALL, step)),
         format!("{FIXTURE}:{line}: case `read/back`: {problem}")
     );
+}
+
+#[rstest]
+#[case::asks(r#""returns": null, "asks": []"#, "asks")]
+#[case::streams(r#""returns": null, "streams": []"#, "streams")]
+#[case::hides(r#""returns": null, "hides": ["x"]"#, "hides")]
+#[case::assumes(r#""assumes": { "returns": null }"#, "assumes")]
+fn evidence_in_the_setup(#[case] members: &str, #[case] member: &str) {
+    for step in [
+        format!(r#"{{ "call": "demo.write", {members} }}"#),
+        format!(r#"{{ "together": [{{ "call": "demo.write", {members} }}] }}"#),
+    ] {
+        let setup = format!(r#""setup": [{step}], "steps": ["#);
+        assert_eq!(
+            problems(changed(FIXTURE, r#""steps": ["#, &setup)),
+            format!(
+                "{FIXTURE}:11: case `read/back`: `{member}` is evidence, so it belongs to `steps`; a step of `setup` needs only `returns`, `fails` or `either`"
+            )
+        );
+    }
+}
+
+#[test]
+fn steps_of_the_setup_come_first_and_assume() {
+    let setup = r#""setup": [
+        { "call": "demo.write", "returns": {"$any": "value"} },
+        { "leaves": { "a": { "text": "" } } },
+        { "together": [{ "call": "demo.write", "fails": { "code": "E" } }, { "call": "demo.read", "returns": 1 }] }
+      ], "steps": ["#;
+    let suite = load(changed(FIXTURE, r#""steps": ["#, setup));
+    let steps = &suite.case("demo/read/back").unwrap().steps;
+    let setup: Vec<bool> = steps.iter().map(Step::is_setup).collect();
+    assert_eq!(setup, [true, true, true, false]);
+    for call in steps[..3].iter().flat_map(Step::calls) {
+        assert!(call.expect.is_empty() && call.asks.is_none() && call.streams.is_none());
+        assert_eq!(call.assumes.len(), 1);
+    }
+}
+
+#[test]
+fn a_call_that_only_assumes_shows_nothing() {
+    let call = r#"{ "call": "demo.read", "assumes": { "returns": null } }"#;
+    assert_eq!(
+        problems(changed(FIXTURE, CALL, call)),
+        format!("{FIXTURE}:5: case `read/back`: {NOTHING_FAILS_IT}")
+    );
+    let both =
+        r#"{ "call": "demo.read", "assumes": { "returns": {"$any": "value"} }, "returns": null }"#;
+    let suite = load(changed(FIXTURE, CALL, both));
+    assert!(!suite.case("demo/read/back").unwrap().steps[0].is_setup());
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use proofmark_judge::Fault;
 use proofmark_judge::ledger::Level;
+use proofmark_judge::matcher::Difference;
 use proofmark_judge::verdict::{
-    CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
+    CallSeen, CaseResult, Failure, NotExercised, RequirementVerdict, RunOutcome, Verdict,
 };
 use proofmark_judge::{Location, Suite};
 use proofmark_protocol::HelloReply;
 use rstest::rstest;
-use serde_json::Map;
+use serde_json::{Map, json};
 
 use crate::common::{LEDGER, load, sound};
 
@@ -61,6 +62,28 @@ fn failed() -> Verdict {
     Verdict::Failed { failure: Box::new(failure) }
 }
 
+/// Blocked because this member of the answer is missing.
+fn blocked_at(path: &str) -> Verdict {
+    Verdict::of(Box::new(Failure { setup: true, ..missing(path) }))
+}
+
+fn missing(path: &str) -> Failure {
+    let at = Location { file: "fixtures/demo/read.json".to_owned(), line: 12 };
+    let call = CallSeen {
+        operation: "demo.read".to_owned(),
+        args: json!({}),
+        process: "a".to_owned(),
+        session: String::new(),
+    };
+    let difference = Difference {
+        path: path.to_owned(),
+        expected: "a string".to_owned(),
+        got: "nothing: the member is missing".to_owned(),
+    };
+    let failure = Failure::new("difference", "", &at);
+    Failure { call: Some(call), difference: Some(difference), ..failure }
+}
+
 fn hook_missing() -> Verdict {
     Verdict::NotExercised { reason: NotExercised::HookMissing("demo.lock".to_owned()) }
 }
@@ -102,6 +125,14 @@ fn broken(cases: &[&str]) -> RequirementVerdict {
     RequirementVerdict::Broken { cases: cases.iter().map(|name| (*name).to_owned()).collect() }
 }
 
+fn blocked(cases: &[&str], by: Option<&str>) -> RequirementVerdict {
+    RequirementVerdict::Blocked {
+        cases: cases.iter().map(|name| (*name).to_owned()).collect(),
+        by: by.map(str::to_owned),
+        reason: "`demo.read`: `$.id` is nothing: the member is missing".to_owned(),
+    }
+}
+
 const BACK: &str = "demo/read/back";
 const STORY: &str = "demo/story/back";
 const NOT_SELECTED: &str = "not every case that shows it was selected";
@@ -116,6 +147,9 @@ const NO_HOOK: &str = "the subject has no test hook `demo.lock`";
 #[case::one_fails_and_one_is_idle(Some(hook_missing()), Some(failed()), broken(&[STORY]), 0)]
 #[case::one_not_selected(Some(Verdict::Passed), None, not_shown(NOT_SELECTED), 1)]
 #[case::none_selected(None, None, not_shown(NOT_SELECTED), 0)]
+#[case::one_is_blocked(Some(Verdict::Passed), Some(blocked_at("$.id")), blocked(&[STORY], None), 1)]
+#[case::blocked_and_not_selected(None, Some(blocked_at("$.id")), blocked(&[STORY], None), 0)]
+#[case::blocked_and_failed(Some(failed()), Some(blocked_at("$.id")), broken(&[BACK]), 0)]
 #[case::hook_missing(Some(Verdict::Passed), Some(hook_missing()), not_shown(NO_HOOK), 1)]
 #[case::hook_missing_and_not_selected(Some(hook_missing()), None, not_shown(NO_HOOK), 0)]
 #[case::not_selected_and_hook_missing(None, Some(hook_missing()), not_shown(NO_HOOK), 0)]
@@ -141,6 +175,21 @@ fn a_requirement(
     );
     assert_eq!(contracts[0].certified, holds, "it is the only one that decides");
     assert_eq!(contracts[0].deciding(), (usize::from(holds), 1));
+}
+
+#[rstest]
+#[case::the_same_member("$.id", Some("DEMO-004"))]
+#[case::another_member("$.name", None)]
+fn a_blocked_requirement_names_the_broken_one_that_looks_like_it(
+    #[case] broken_at: &str,
+    #[case] by: Option<&str>,
+) {
+    let suite = suite();
+    let cause = Verdict::of(Box::new(missing(broken_at)));
+    let outcome = run(&[(BACK, Some(blocked_at("$.id"))), ("demo/extra/option", Some(cause))]);
+    let contracts = outcome.judge(&suite);
+    assert_eq!(contracts[0].requirements[0].verdict, blocked(&[BACK], by));
+    assert!(!contracts[0].certified);
 }
 
 #[test]
@@ -258,6 +307,7 @@ fn a_contract_that_the_run_did_not_touch_is_not_judged() {
 #[rstest]
 #[case(Verdict::Passed, true)]
 #[case(failed(), false)]
+#[case(blocked_at("$.id"), false)]
 #[case(hook_missing(), false)]
 #[case(not_claimed(), false)]
 fn all_passed_means_all(#[case] verdict: Verdict, #[case] all: bool) {
