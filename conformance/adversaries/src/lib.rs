@@ -9,17 +9,34 @@ mod null_http;
 mod null_mcp;
 
 use std::io;
+use std::time::Duration;
 
 use proofmark_catalog::{reference, rooms};
 use proofmark_room::McpServer;
+use proofmark_room::bend::{Next, around_all};
 pub use proofmark_room::{Adversary, Among, Claims, Kind};
+use tokio::sync::Mutex;
 
-/// The reference without its test hooks.
-const HOOKLESS: &[Adversary] = &[Adversary::hostile_reference(
-    "has-no-hooks",
-    "is the reference without its test hooks",
-    |subject| subject.without_hooks(),
-)];
+/// The reference in ways that are allowed but awkward for the harness.
+const AWKWARD: &[Adversary] = &[
+    Adversary::hostile_reference(
+        "has-no-hooks",
+        "is the reference without its test hooks",
+        |subject| subject.without_hooks(),
+    ),
+    Adversary::hostile_reference(
+        "takes-one-call-after-the-other",
+        "answers one call at a time, and takes a tenth of a second for each",
+        |subject| {
+            static TURN: Mutex<()> = Mutex::const_new(());
+            around_all(subject, "", async |call, args, inner: Next| {
+                let _turn = TURN.lock().await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                inner.call(call, args).await
+            })
+        },
+    ),
+];
 
 /// All adversaries: first the general ones, then room by room.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
@@ -27,7 +44,7 @@ pub fn all() -> impl Iterator<Item = &'static Adversary> {
 }
 
 fn general() -> impl Iterator<Item = &'static Adversary> {
-    [hostile::ALL, HOOKLESS, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
+    [hostile::ALL, AWKWARD, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
 }
 
 /// The adversaries that do nothing right.
