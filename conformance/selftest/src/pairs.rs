@@ -70,10 +70,9 @@ fn pairs_of<'a>(
     wrong: &[Sabotage<'a>],
     each: usize,
 ) -> Vec<Pair<'a>> {
-    let breaks_it = |(adversary, breaks): &&Sabotage<'a>| {
-        let broken = breaks.iter().filter_map(|id| suite.requirement(id));
-        !adversary.slow && broken.into_iter().all(|(owner, _)| owner.id == contract)
-    };
+    let in_it = |id: &&str| suite.requirement(id).is_some_and(|(owner, _)| owner.id == contract);
+    let breaks_it =
+        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(|id| in_it(&id));
     let own: Vec<Sabotage<'a>> = wrong.iter().filter(breaks_it).copied().collect();
     let mut pairs: Vec<(u64, Pair<'a>)> = Vec::new();
     for (index, one) in own.iter().enumerate() {
