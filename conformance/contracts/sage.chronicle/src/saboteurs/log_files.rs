@@ -12,8 +12,8 @@ use sage_chronicle::{Chronicle, Entry, EventLog as _, IdRule, Options};
 use sage_errors::SageError;
 use serde_json::{Value, json};
 
-pub(super) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
-pub(super) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
+pub(crate) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
+pub(crate) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
 pub(super) const HOLD: &[&str] = &["chronicle.holdLock"];
 pub(super) const RELEASE: &[&str] = &["chronicle.releaseLock"];
 
