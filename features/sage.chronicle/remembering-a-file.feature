@@ -8,14 +8,14 @@ Feature: Remembering a file
     And the folder "src" exists
 
   @id:story/a-file-gets-a-memory @shows:CHRONICLE-001
-  Scenario: A function is added, reviewed, and both are remembered
-    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
+  Scenario: A note is added, reviewed, and both are remembered
+    When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
       """
       { "name": "greet", "lines": [3, 9], "tags": ["refactor", "typescript"] }
       """
     And "warden-1" appends a "REVIEWED" event at "2024-01-01T12:05:00.000Z" to "src/Foo.ts.sage"
     Then reading "src/Foo.ts.sage" gives 2 events
-    And event 1 of "src/Foo.ts.sage" is a "FUNCTION_ADDED" by "sage-1"
+    And event 1 of "src/Foo.ts.sage" is a "NOTE" by "sage-1"
     And event 2 of "src/Foo.ts.sage" is a "REVIEWED" by "warden-1"
 
   @id:story/the-latest-first-of-all @shows:CHRONICLE-024
@@ -30,13 +30,23 @@ Feature: Remembering a file
 
   @id:story/an-event-has-a-name-of-its-own @shows:CHRONICLE-011
   Scenario: An event gets an id that everybody can compute again
-    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
+    When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage" with:
       """
       { "name": "greet" }
       """
     Then the file "src/Foo.ts.sage" holds the events:
       """
-      [{ "$open": { "eventId": "eb4d1bc8d4afa428bbdc6dfa39b7300dbcd63c80e0ad40e09754719906967086" } }]
+      [
+        {
+          "$open": {
+            "type": "NOTE",
+            "timestamp": "2024-01-01T12:00:00.000Z",
+            "actor": { "agent": "sage", "id": "sage-1" },
+            "name": "greet",
+            "eventId": "60e722a367666f8b6f4dea0790c13d1c1faca5f3333b8d3001b5e78bc4c8842c"
+          }
+        }
+      ]
       """
 
   @id:story/the-past-stays-as-it-was-written @shows:CHRONICLE-006
@@ -45,7 +55,7 @@ Feature: Remembering a file
       """
       { "type":"IMPORTED",  "timestamp":"2023-06-01T00:00:00.000Z", "actor":{ "agent":"valve", "id":"valve-1" } }
       """
-    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
+    When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
     Then the file "src/Foo.ts.sage" begins with:
       """
       { "type":"IMPORTED",  "timestamp":"2023-06-01T00:00:00.000Z", "actor":{ "agent":"valve", "id":"valve-1" } }
@@ -53,9 +63,9 @@ Feature: Remembering a file
 
   @id:story/nobody-did-it @shows:CHRONICLE-047
   Scenario: An event that nobody did is not remembered
-    When "sage-1" appends a "FUNCTION_ADDED" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
+    When "sage-1" appends a "NOTE" event at "2024-01-01T12:00:00.000Z" to "src/Foo.ts.sage"
     When "chronicle.appendEvent" is called with:
       """
-      { "path": "src/Foo.ts.sage", "event": { "type": "FUNCTION_ADDED", "timestamp": "2024-01-01T12:00:00.000Z" } }
+      { "path": "src/Foo.ts.sage", "event": { "type": "NOTE", "timestamp": "2024-01-01T12:00:00.000Z" } }
       """
     Then it fails with EVALIDATION

@@ -13,7 +13,7 @@ Feature: Surviving a crash
       {
         "path": "Foo.ts.sage",
         "event": {
-          "type": "FUNCTION_ADDED",
+          "type": "NOTE",
           "timestamp": "2024-01-01T12:00:00.000Z",
           "actor": { "agent": "warden", "id": "warden-1" }
         }
@@ -21,7 +21,7 @@ Feature: Surviving a crash
       """
     And process "b" is killed
     Then reading "Foo.ts.sage" gives 1 events
-    And event 1 of "Foo.ts.sage" is a "FUNCTION_ADDED" by "warden-1"
+    And event 1 of "Foo.ts.sage" is a "NOTE" by "warden-1"
 
   @id:story/half-a-line @shows:CHRONICLE-018
   Scenario: A line was cut in half, and what stands before it is read
