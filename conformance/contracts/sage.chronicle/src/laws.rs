@@ -44,14 +44,19 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[APPEND, READ],
         inputs: || {
-            further().prop_map(|further| {
-            let mut event = plain(0);
-            event.extend(further.clone());
-            let kept = further.into_iter().map(|(key, value)| (key, literal(value)));
-            let kept: Map<String, Value> = kept.collect();
-            let steps = json!([append(&Value::Object(event), "a"), read(json!([{ "$open": kept }]))]);
-            json!({ "setup": appends_work("a"), "steps": steps })
-        }).boxed()
+            further()
+                .prop_map(|further| {
+                    let mut event = plain(0);
+                    event.extend(further.clone());
+                    let kept = further.into_iter().map(|(key, value)| (key, literal(value)));
+                    let kept: Map<String, Value> = kept.collect();
+                    let steps = json!([
+                        append(&Value::Object(event), "a"),
+                        read(json!([{ "$open": kept }]))
+                    ]);
+                    json!({ "setup": appends_work("a"), "steps": steps })
+                })
+                .boxed()
         },
     },
     Law {
@@ -75,16 +80,18 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[APPEND, READ],
         inputs: || {
-            (events(1..2), any::<u64>()).prop_map(|(events, order)| {
-            let other = shuffled(&events[0], order);
-            let mut second = append(&other, "a");
-            second["args"]["path"] = json!("b.sage");
-            let mut first = read(json!([{ "$open": { "eventId": { "$any": "string" } } }]));
-            first["as"] = json!("first");
-            let mut same = read_id(json!({ "$ref": "first/0/eventId" }));
-            same["args"]["path"] = json!("b.sage");
-            json!({ "setup": [append(&events[0], "a"), second, first], "steps": [same] })
-        }).boxed()
+            (events(1..2), any::<u64>())
+                .prop_map(|(events, order)| {
+                    let other = shuffled(&events[0], order);
+                    let mut second = append(&other, "a");
+                    second["args"]["path"] = json!("b.sage");
+                    let mut first = read(json!([{ "$open": { "eventId": { "$any": "string" } } }]));
+                    first["as"] = json!("first");
+                    let mut same = read_id(json!({ "$ref": "first/0/eventId" }));
+                    same["args"]["path"] = json!("b.sage");
+                    json!({ "setup": [append(&events[0], "a"), second, first], "steps": [same] })
+                })
+                .boxed()
         },
     },
     Law {
@@ -97,8 +104,7 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             events(2..8)
                 .prop_map(|events| {
-                    let setup: Vec<Value> =
-                        events.iter().map(|event| append(event, "a")).collect();
+                    let setup: Vec<Value> = events.iter().map(|event| append(event, "a")).collect();
                     let mut read = read(json!(numbers(&events)));
                     read["assumes"] = json!({ "returns": in_any_order(&events) });
                     json!({ "setup": setup, "steps": [read] })

@@ -6,6 +6,7 @@ mod fuzz;
 mod laws;
 mod saboteurs;
 mod steps;
+mod variants;
 
 use proofmark_fakes_sage::CHRONICLE;
 use proofmark_room::{Adversary, Room};
@@ -30,4 +31,5 @@ const THEMES: &[&[Adversary]] = &[
     saboteurs::files::ALL,
     saboteurs::CLAIMS,
     crippled::ALL,
+    variants::ALL,
 ];

@@ -4,10 +4,11 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::identity::is_right;
 use super::log_files::{APPENDS, READS, add, beside, bytes, events, file, line, path, put};
+use proofmark_room::arguments::contract_error;
 use proofmark_room::bend::{Call, Calls, Memory, Next, Turn, around, own_fault};
 use proofmark_room::{Adversary, Subject};
 
@@ -28,12 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
         "writes-behind",
         "an append is acknowledged and written with the next call",
         // Visible to every check of the file itself, or from another process.
-        &[
-            "CHRONICLE-007",
-            "CHRONICLE-008",
-            "CHRONICLE-009",
-            "CHRONICLE-032",
-        ],
+        &["CHRONICLE-007", "CHRONICLE-008", "CHRONICLE-009", "CHRONICLE-032"],
         writes_behind,
     ),
     Adversary::saboteur(
@@ -77,6 +73,12 @@ pub(crate) const ALL: &[Adversary] = &[
         "an event beyond a page is written on two lines, and read as one",
         &["CHRONICLE-007", "CHRONICLE-024", "CHRONICLE-032"],
         splits_long_lines,
+    ),
+    Adversary::saboteur(
+        "demands-more-of-known-types",
+        "an event of a well-known type that has the base fields only is refused",
+        &["CHRONICLE-066"],
+        demands_more_of_known_types,
     ),
 ];
 
@@ -293,5 +295,21 @@ fn splits_long_lines(subject: Subject) -> Subject {
             put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())?;
         }
         answer
+    })
+}
+
+fn demands_more_of_known_types(subject: Subject) -> Subject {
+    const KNOWN: [&str; 4] = ["PLAN_DRAFTED", "PLAN_DENIED", "FILE_ADDED", "FILE_RENAMED"];
+    const BASE: [&str; 4] = ["type", "timestamp", "actor", "eventId"];
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let known = KNOWN.iter().any(|known| args["event"]["type"] == *known);
+        let mut members = args["event"].as_object().into_iter().flatten();
+        if known && members.all(|(name, _)| BASE.contains(&name.as_str())) {
+            return Err(contract_error(json!({
+                "name": "TypedError", "code": "EVALIDATION", "message": "a member is missing",
+                "details": [{ "field": "filePath", "reason": "is required for this type" }],
+            })));
+        }
+        inner.call(call, args).await
     })
 }

@@ -35,7 +35,7 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 /// Whether the reference would accept it.
-pub(super) fn is_right(args: &Value) -> bool {
+pub(crate) fn is_right(args: &Value) -> bool {
     let event = &args["event"];
     let text = |value: &Value| value.is_string();
     let rest = event.get("eventId").is_none_or(text)
