@@ -20,11 +20,13 @@ WIRES = {
     "mcp": {"mcp.tool", "mcp.suggestion", "mcp.request"},
     "http": {"http.request", "ws.open", "ws.until", "ws.take", "ws.send", "ws.close", "file.read"},
 }
+OUTCOME = {"returns", "fails", "either"}
 KEYS = {
     "file": {"contract", "topic", "cases"},
-    "case": {"id", "aliases", "why", "shows", "origin", "needs", "slow", "given", "steps", "leaves"},
+    "case": {"id", "aliases", "why", "shows", "origin", "needs", "slow", "given", "setup", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
-    "call": {"call", "args", "process", "session", "as", "streamAs", "returns", "fails", "either", "asks", "streams", "hides"},
+    "call": {"call", "args", "process", "session", "as", "streamAs", "assumes", "returns", "fails", "either", "asks", "streams", "hides"},
+    "assumption": OUTCOME,
     "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "http", "operations", "hooks", "sections", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded", "applies-with", "saboteur"},
     "file form": {"text", "hex", "folder", "symlink", "hardlink", "fifo"},
@@ -67,7 +69,7 @@ def check_files(report, where, files, kind):
             report.fault(where, f"`{path}` is neither in the workspace nor in ../outside")
 
 
-def check_step(report, where, step, ledger, needs):
+def check_step(report, where, step, ledger, needs, setup=False):
     if "call" not in step:
         if len(step) != 1 or not set(step) <= {"together", "kill", "files", "leaves"}:
             report.fault(where, f"a step is a call, or one of together, kill, files, leaves; this has {sorted(step)}")
@@ -75,7 +77,7 @@ def check_step(report, where, step, ledger, needs):
         check_files(report, where, step.get("leaves"), "left form")
         check_matchers(report, where, step.get("leaves"))
         for inner in step.get("together", []):
-            check_step(report, where, inner, ledger, needs)
+            check_step(report, where, inner, ledger, needs, setup)
         return
     report.keys(where, step, "call")
     call = step["call"]
@@ -84,11 +86,18 @@ def check_step(report, where, step, ledger, needs):
     for hook, operations in ledger.get("hooks", {}).items():
         if call in operations and hook not in needs:
             report.fault(where, f"`{call}` is a hook; the case must need `{hook}`")
-    if sum(k in step for k in ("returns", "fails", "either")) != 1:
+    assumed = step.get("assumes")
+    if setup and {"assumes", "asks", "streams", "hides"} & set(step):
+        report.fault(where, f"`{call}` is setup, which has no assumes, asks, streams, hides")
+    if assumed is not None:
+        report.keys(f"{where}, assumes", assumed, "assumption")
+        if len(assumed) != 1:
+            report.fault(where, f"`{call}` must assume exactly one of returns, fails, either")
+    if sum(k in step for k in ("returns", "fails", "either")) != 1 and (assumed is None or OUTCOME & set(step)):
         report.fault(where, f"`{call}` must have exactly one of returns, fails, either")
     if not isinstance(step.get("args"), dict):
         report.fault(where, f"`{call}` has no args")
-    for outcome in [step] + step.get("either", []):
+    for outcome in [step, assumed or {}] + step.get("either", []) + (assumed or {}).get("either", []):
         check_matchers(report, where, [outcome.get("returns"), outcome.get("fails"), outcome.get("asks"), outcome.get("streams")])
         if "fails" in outcome and "code" not in outcome["fails"]:
             report.fault(where, f"`{call}` fails without a code")
@@ -109,6 +118,8 @@ def check_case(report, where, case, topic, ledger, cited):
     check_files(report, where, case.get("given", {}).get("files"), "file form")
     check_files(report, where, case.get("leaves"), "left form")
     check_matchers(report, where, case.get("leaves"))
+    for step in case.get("setup", []):
+        check_step(report, where, step, ledger, case.get("needs", []), setup=True)
     for step in case["steps"]:
         check_step(report, where, step, ledger, case.get("needs", []))
     bases = {r["basis"] for r in ledger["requirement"] if r["id"] in case["shows"]}

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 MATCHERS = {
     "$any", "$matches", "$oneOf", "$optional", "$absent", "$startsWith", "$open", "$unordered", "$contains", "$ref", "$literal", "$repeat",
-    "$above", "$within", "$each", "$nonEmpty",
+    "$above", "$within", "$each", "$nonEmpty", "$among",
 }
 
 
