@@ -155,6 +155,9 @@ impl<'a, P: Processes> Stage<'a, P> {
                 self.masks.hide_answer(&mut answer);
                 if call.asks.is_some() {
                     answer.asks = self.take_asks(seat_of(call), answer.events.len());
+                } else if self.wire.is_none() {
+                    // What a call asks that only prepares the case is not judged, now or later.
+                    drop(self.take_asks(seat_of(call), answer.events.len()));
                 }
                 Ok(Seen::Calls(vec![answer]))
             }
