@@ -1,4 +1,4 @@
-//! Secrets that are fetched too early or too often, or that leak.
+//! Secrets that are fetched too early, or that leak.
 
 use serde_json::{Value, json};
 
@@ -11,13 +11,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "logs-what-tools-get",
         "the input of a tool is logged with its secrets",
-        &["TOOLS-121", "TOOLS-124"],
+        &["TOOLS-121", "TOOLS-123"],
         logs_what_tools_get,
     ),
     Adversary::saboteur(
         "tells-what-commands-got",
         "stdout of Bash is not looked at for secrets",
-        &["TOOLS-119", "TOOLS-123", "TOOLS-125", "TOOLS-127", "TOOLS-128", "TOOLS-130"],
+        &["TOOLS-119", "TOOLS-123", "TOOLS-125", "TOOLS-126", "TOOLS-130"],
         |subject| injects_by_itself(subject, "Bash"),
     ),
     Adversary::saboteur(
@@ -25,12 +25,6 @@ pub(crate) const ALL: &[Adversary] = &[
         "a secret is fetched for a call that has no permission",
         &["TOOLS-089"],
         fetches_before_it_asks,
-    ),
-    Adversary::saboteur(
-        "fetches-too-often",
-        "a secret that stands in two places is fetched three times",
-        &["TOOLS-113"],
-        fetches_too_often,
     ),
 ];
 
@@ -134,26 +128,6 @@ fn fetches_before_it_asks(subject: Subject) -> Subject {
             for name in names {
                 // The value is not needed.
                 let _secret = call.ask("secrets", "get", json!({ "key": name })).await;
-            }
-        }
-        inner.call(call, args).await
-    })
-}
-
-fn fetches_too_often(subject: Subject) -> Subject {
-    around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
-        if injects(&args) {
-            let mut names = Vec::new();
-            placeholders(&args["input"], &mut names);
-            let mut seen: Vec<&String> = Vec::new();
-            for name in &names {
-                if seen.contains(&name) {
-                    // The first value is used. One fetch per occurrence would be right.
-                    for _ in 0..2 {
-                        let _again = call.ask("secrets", "get", json!({ "key": name })).await;
-                    }
-                }
-                seen.push(name);
             }
         }
         inner.call(call, args).await
