@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use proofmark_room::bend::{Call, Memory, Next, around};
+use proofmark_room::bend::{Call, Memory, Next, around, root};
 use proofmark_room::{Adversary, Subject};
 
 use crate::CONTRACT;
@@ -124,6 +124,47 @@ pub(crate) const ALL: &[Adversary] = &[
                     call.emit(json!({ "ts": time, "name": args["name"], "msg": "starts" }));
                 }
                 inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "makes-no-folders",
+        "a Write into a folder that does not exist is refused",
+        "`{ file: string; content: string }` does not say that folders are made",
+        |subject| {
+            around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
+                let place = root(&call).join(args["input"]["file"].as_str().unwrap_or_default());
+                let missing = place.parent().is_some_and(|folder| !folder.exists());
+                let answer = match (args["name"].as_str(), missing) {
+                    (Some("Write"), true) => {
+                        let mut tried = args.clone();
+                        // Whatever else is wrong with the call is still reported.
+                        tried["context"]["dryRun"] = json!(true);
+                        inner.call(call, tried).await
+                    }
+                    _ => return inner.call(call, args).await,
+                };
+                match answer {
+                    Ok(result) if result["ok"] == true => Ok(json!({ "ok": false, "error": {
+                        "code": "EIO", "message": "the folder does not exist",
+                        "path": args["input"]["file"], "operation": "write",
+                    } })),
+                    other => other,
+                }
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "shows-what-it-edits",
+        "an Edit returns the patch as its diff",
+        "`diff?: string` is optional",
+        |subject| {
+            answering(subject, |args, result| {
+                if result["data"]["patched"].is_boolean() && args["context"]["secrets"] != true {
+                    result["data"]["diff"] = args["input"]["patch"].clone();
+                }
             })
         },
     ),
