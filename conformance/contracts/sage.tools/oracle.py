@@ -56,6 +56,7 @@ def check_patch(report, where, case):
     args, expected = edits[0]["args"]["input"], edits[0].get("returns")
     if args.get("strategy") == "check" or not isinstance(expected, dict) or "/" in args["file"]:
         return False
+    expected = expected.get("$open", expected)
     old = content(case.get("given", {}).get("files", {}).get(args["file"]))
     fits, new = applied(args["file"], old, args["patch"], how[0] if how else "-p1")
     report.golden(f"{where}, whether git takes it", expected.get("ok"), fits)
