@@ -6,32 +6,40 @@ Feature: Surviving a crash
     Given the agent "sage" with id "sage-1"
     And the agent "warden" with id "warden-1"
 
-  @id:story/acknowledged-is-kept @shows:CHRONICLE-008 @shows:CHRONICLE-009
+  @id:story/acknowledged-is-kept @shows:CHRONICLE-008
   Scenario: An agent is killed right after its event was acknowledged
     When "chronicle.appendEvent" is called in process "b" with:
       """
       {
         "path": "Foo.ts.sage",
         "event": {
-          "type": "FUNCTION_ADDED",
+          "type": "NOTE",
           "timestamp": "2024-01-01T12:00:00.000Z",
           "actor": { "agent": "warden", "id": "warden-1" }
         }
       }
       """
-    Then it returns null
-    When process "b" is killed
+    And process "b" is killed
     Then reading "Foo.ts.sage" gives 1 events
-    And event 1 of "Foo.ts.sage" is a "FUNCTION_ADDED" by "warden-1"
+    And event 1 of "Foo.ts.sage" is a "NOTE" by "warden-1"
 
-  @id:story/half-a-line @shows:CHRONICLE-018 @shows:CHRONICLE-019
-  Scenario: A line was cut in half, and the work goes on
+  @id:story/half-a-line @shows:CHRONICLE-018
+  Scenario: A line was cut in half, and what stands before it is read
     Given the file "Foo.ts.sage" holds the unfinished text:
       """
       {"type":"DRAFTED","timestamp":"2024-01-01T12:00:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
       {"type":"REVISED","timestamp":"2024-01-01T12:1
       """
     Then reading "Foo.ts.sage" gives 1 events
+    And event 1 of "Foo.ts.sage" is a "DRAFTED" by "sage-1"
+
+  @id:story/half-a-line-and-on @shows:CHRONICLE-019
+  Scenario: A line was cut in half, and the work goes on
+    Given the file "Foo.ts.sage" holds the unfinished text:
+      """
+      {"type":"DRAFTED","timestamp":"2024-01-01T12:00:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
+      {"type":"REVISED","timestamp":"2024-01-01T12:1
+      """
     When "sage-1" appends a "REVISED" event at "2024-01-01T12:10:00.000Z" to "Foo.ts.sage"
     Then the append is acknowledged
     And reading "Foo.ts.sage" gives 2 events

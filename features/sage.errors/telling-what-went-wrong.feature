@@ -2,7 +2,7 @@ Feature: Telling what went wrong
   A program decides by an error's code; a person reads its message and its properties. Neither may
   get lost on the way from where the error was made to where it is handled.
 
-  @id:story/a-name-that-was-refused @shows:ERRORS-011 @shows:ERRORS-002
+  @id:story/a-name-that-was-refused @shows:ERRORS-011
   Scenario: A function name is refused, and the author sees which and why
     When "errors.raise" is called with:
       """
@@ -27,10 +27,12 @@ Feature: Telling what went wrong
         "message": "Invalid function name format",
         "details": [
           {
-            "field": "functionName",
-            "reason": "Must contain only alphanumeric characters",
-            "received": "my-function-name",
-            "expected": "myFunctionName"
+            "$open": {
+              "field": "functionName",
+              "reason": "Must contain only alphanumeric characters",
+              "received": "my-function-name",
+              "expected": "myFunctionName"
+            }
           }
         ]
       }
@@ -51,8 +53,8 @@ Feature: Telling what went wrong
       { "path": "src/utils/math.ts.sage", "timeoutMs": 2000, "holder": "daemon-watcher-123" }
       """
 
-  @id:story/a-contradiction-stops-the-agent @shows:ERRORS-024 @shows:ERRORS-025 @shows:ERRORS-026
-  Scenario: A contradiction stops the agent, with all that is needed to look into it
+  @id:story/a-contradiction-stops-the-agent @shows:ERRORS-026
+  Scenario: A contradiction stops the agent, and the error tells where to look
     When "errors.raise" is called with:
       """
       {
@@ -69,14 +71,30 @@ Feature: Telling what went wrong
     Then it fails with EHALT and:
       """
       {
-        "invariant": "Function A exists in src/A.ts",
-        "expected": { "functions": ["A"] },
-        "actual": null,
-        "context": { "graphCommit": "commit-789", "chroniclePath": "src/A.ts.sage", "plan": "PLAN-001" }
+        "context": { "$open": { "graphCommit": "commit-789", "chroniclePath": "src/A.ts.sage", "plan": "PLAN-001" } }
       }
       """
 
-  @id:story/what-lay-beneath @shows:ERRORS-004 @shows:ERRORS-016 @shows:ERRORS-017
+  @id:story/what-should-have-been-there @shows:ERRORS-025
+  Scenario: A function is gone, and the error tells what should have been there
+    When "errors.raise" is called with:
+      """
+      {
+        "code": "EHALT",
+        "message": "The graph and the file disagree",
+        "properties": {
+          "invariant": "Function A exists in src/A.ts",
+          "expected": { "functions": ["A"] },
+          "actual": null
+        }
+      }
+      """
+    Then it fails with EHALT and:
+      """
+      { "expected": { "functions": ["A"] }, "actual": null }
+      """
+
+  @id:story/what-lay-beneath @shows:ERRORS-004
   Scenario: A write fails, and what lay beneath is not hidden
     When "errors.raise" is called with:
       """
@@ -89,9 +107,20 @@ Feature: Telling what went wrong
       """
     Then it fails with EIO and:
       """
+      { "cause": { "code": "ENOSPC", "message": "no space left on device" } }
+      """
+
+  @id:story/which-file-it-was @shows:ERRORS-017
+  Scenario: A write fails, and the error tells which file it was
+    When "errors.raise" is called with:
+      """
       {
-        "operation": "write",
-        "path": "src/A.ts.sage",
-        "cause": { "code": "ENOSPC", "message": "no space left on device" }
+        "code": "EIO",
+        "message": "Could not write the chronicle",
+        "properties": { "operation": "write", "path": "src/A.ts.sage" }
       }
+      """
+    Then it fails with EIO and:
+      """
+      { "path": "src/A.ts.sage" }
       """

@@ -9,16 +9,34 @@ mod null_http;
 mod null_mcp;
 
 use std::io;
+use std::time::Duration;
 
 use proofmark_catalog::{reference, rooms};
+use proofmark_room::McpServer;
+use proofmark_room::bend::{Next, around_all};
 pub use proofmark_room::{Adversary, Among, Claims, Kind};
+use tokio::sync::Mutex;
 
-/// The reference without its test hooks.
-const HOOKLESS: &[Adversary] = &[Adversary::hostile_reference(
-    "has-no-hooks",
-    "is the reference without its test hooks",
-    |subject| subject.without_hooks(),
-)];
+/// The reference in ways that are allowed but awkward for the harness.
+const AWKWARD: &[Adversary] = &[
+    Adversary::hostile_reference(
+        "has-no-hooks",
+        "is the reference without its test hooks",
+        |subject| subject.without_hooks(),
+    ),
+    Adversary::hostile_reference(
+        "takes-one-call-after-the-other",
+        "answers one call at a time, and takes a tenth of a second for each",
+        |subject| {
+            static TURN: Mutex<()> = Mutex::const_new(());
+            around_all(subject, "", async |call, args, inner: Next| {
+                let _turn = TURN.lock().await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                inner.call(call, args).await
+            })
+        },
+    ),
+];
 
 /// All adversaries: first the general ones, then room by room.
 pub fn all() -> impl Iterator<Item = &'static Adversary> {
@@ -26,7 +44,7 @@ pub fn all() -> impl Iterator<Item = &'static Adversary> {
 }
 
 fn general() -> impl Iterator<Item = &'static Adversary> {
-    [hostile::ALL, HOOKLESS, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
+    [hostile::ALL, AWKWARD, null::ALL, null_mcp::ALL, null_http::ALL].into_iter().flatten()
 }
 
 /// The adversaries that do nothing right.
@@ -77,33 +95,59 @@ pub fn find(name: &str) -> Option<&'static Adversary> {
     all().find(|adversary| adversary.name == name)
 }
 
-/// Runs the adversary with this name on stdin and stdout, for as long as it likes.
+/// The name of the subject that has the faults of both.
+pub fn pair_name(one: &Adversary, other: &Adversary) -> String {
+    format!("{}{BOTH}{}", one.name, other.name)
+}
+
+/// Stands between the names of two adversaries.
+const BOTH: char = '+';
+
+/// Runs the adversary with this name on stdin and stdout, for as long as it likes. The name may be that of a pair.
 ///
 /// # Errors
 /// If there is no such adversary, or its pipes break.
 pub fn serve(name: &str, claims: &Claims) -> io::Result<()> {
-    known(name)?.serve(claims, reference())
+    match name.split_once(BOTH) {
+        Some((one, other)) => known(one)?.serve_both(known(other)?, reference()),
+        None => known(name)?.serve(claims, reference()),
+    }
 }
 
-/// Runs the adversary's MCP server for a contract.
+/// Runs the adversary's MCP server for a contract. The name may be that of a pair.
 ///
 /// # Errors
 /// If there is no such adversary or server, or its pipes break.
 pub fn serve_mcp(name: &str, contract: &str, now: &str) -> io::Result<()> {
+    let (one, other) =
+        name.split_once(BOTH).map_or((name, None), |(one, other)| (one, Some(other)));
+    let other = other.map(|name| server_of(name, contract)).transpose()?.flatten();
+    match (server_of(one, contract)?, other) {
+        (Some(one), Some(other)) => match one.with(other) {
+            Some(both) => both.serve(now),
+            None => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("the servers of `{name}` cannot be put together"),
+            )),
+        },
+        (Some(server), None) | (None, Some(server)) => server.serve(now),
+        (None, None) => proofmark_catalog::serve_mcp(contract, now),
+    }
+}
+
+/// The adversary's own MCP server for a contract, if it differs from the reference's.
+fn server_of(name: &str, contract: &str) -> io::Result<Option<&'static dyn McpServer>> {
     let adversary = known(name)?;
     // These equal the reference in every contract except their own.
-    let mut of_others = rooms().filter(|room| room.contract != contract);
     let of_a_room = matches!(
         adversary.kind,
         Kind::Saboteur { .. } | Kind::Crippled { .. } | Kind::Variant { .. }
     );
     let is_right = of_a_room
-        && of_others
+        && rooms()
+            .filter(|room| room.contract != contract)
             .any(|room| room.adversaries.iter().copied().flatten().any(|one| one.name == name));
-    match adversary.server().filter(|_| !is_right) {
-        Some(server) => server.serve(now),
-        None => proofmark_catalog::serve_mcp(contract, now),
-    }
+    Ok(adversary.server().filter(|_| !is_right))
 }
 
 fn known(name: &str) -> io::Result<&'static Adversary> {
@@ -123,6 +167,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for adversary in super::all() {
             assert!(seen.insert(adversary.name), "{}", adversary.name);
+            assert!(!adversary.name.contains(super::BOTH), "{}", adversary.name);
         }
     }
 }

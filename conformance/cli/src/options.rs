@@ -21,7 +21,7 @@ use crate::exit::Failed;
 use crate::keep::Own;
 use crate::outputs::Outputs;
 
-/// Default timeout for one answer.
+/// Default limit for the silence of a process.
 const PATIENCE_MS: u64 = 10_000;
 
 #[derive(Debug, clap::Args)]
@@ -98,7 +98,7 @@ pub(crate) struct How {
     pub(crate) shuffle: Option<u64>,
     #[command(flatten)]
     pub(crate) laws: Laws,
-    /// Timeout for each answer, in milliseconds [default: 10000].
+    /// How long a process may owe answers and give none, in milliseconds [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) timeout: Option<u64>,
     /// Timeout for starting and answering `hello`, in milliseconds [default: 10000].

@@ -6,7 +6,7 @@ use proofmark_judge::Suite;
 use proofmark_report::style::{BAD, GOOD, styled};
 use proofmark_selftest::determinism::Subject;
 use proofmark_selftest::{
-    Options, SelftestError, determinism, memory, mutants, nulls, saboteurs, variants,
+    Options, SelftestError, determinism, memory, mutants, nulls, pairs, saboteurs, variants,
 };
 use proofmark_suite::run::{Cancel, RunOptions};
 use proofmark_suite::subject::{Orphans, SubjectCommand};
@@ -18,8 +18,8 @@ use crate::exit::{Exit, Failed, standing};
 use crate::options::{Format, SuiteChoice};
 use crate::program::this_program;
 
-/// Prove that the suite cannot be fooled: adversaries, saboteurs, variants, mutants, determinism. Runs all parts unless
-/// you choose some.
+/// Prove that the suite cannot be fooled: adversaries, saboteurs, pairs, variants, mutants, determinism. Runs all
+/// parts unless you choose some.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
     #[command(flatten)]
@@ -30,6 +30,9 @@ pub(crate) struct SelftestArgs {
     /// Run the reference with one requirement broken: exactly that one must be reported.
     #[arg(long)]
     saboteurs: bool,
+    /// Run the reference with two promises broken: nothing else must be reported.
+    #[arg(long)]
+    pairs: bool,
     /// Run right but unusual subjects: each must be certified.
     #[arg(long)]
     variants: bool,
@@ -85,16 +88,17 @@ pub(crate) fn selftest(args: &SelftestArgs, out: &mut dyn Write) -> Result<Exit,
         run: RunOptions { scratch: memory(), ..RunOptions::default() },
         options: Options { cancel, full: args.full, ..Options::new(this_program()?) },
     };
-    let all =
-        !(args.adversaries || args.saboteurs || args.variants || args.mutants || args.determinism);
-    if (args.saboteurs || args.variants) && !args.subject.is_reference() {
+    let of_reference = args.saboteurs || args.pairs || args.variants;
+    let all = !(of_reference || args.adversaries || args.mutants || args.determinism);
+    if of_reference && !args.subject.is_reference() {
         let message =
-            "saboteurs and variants are the built-in reference with one change; omit the command";
+            "saboteurs, pairs and variants are the built-in reference, changed; omit the command";
         return Err(Failed::Usage(message.to_owned()));
     }
-    let parts: [(&str, bool, Part); 5] = [
+    let parts: [(&str, bool, Part); 6] = [
         ("adversaries", all || args.adversaries, |bench| bench.adversaries()),
         ("saboteurs", (all && bench.of_reference) || args.saboteurs, |bench| bench.saboteurs()),
+        ("pairs", (all && bench.of_reference) || args.pairs, |bench| bench.pairs()),
         ("variants", (all && bench.of_reference) || args.variants, |bench| bench.variants()),
         ("mutants", all || args.mutants, |bench| bench.mutants()),
         ("determinism", all || args.determinism, |bench| bench.determinism()),
@@ -208,6 +212,20 @@ impl Bench<'_> {
         )];
         lines.extend(problems);
         Ok(Found { holds: lines.len() == 1 && !reports.is_empty(), lines, data: json!(reports) })
+    }
+
+    fn pairs(&self) -> Result<Found, SelftestError> {
+        let reports = pairs::check(self.suite, &self.options)?;
+        let problems = reports.iter().flat_map(|report| report.problems.iter().cloned());
+        let mut lines = vec![format!(
+            "{} references with two promises broken: {} blamed for nothing else; both faults seen in {}; {} requirements blocked",
+            reports.len(),
+            reports.iter().filter(|report| report.problems.is_empty()).count(),
+            reports.iter().filter(|report| report.both_seen).count(),
+            reports.iter().map(|report| report.blocked).sum::<usize>(),
+        )];
+        lines.extend(problems);
+        Ok(Found { holds: lines.len() == 1, lines, data: json!(reports) })
     }
 
     fn variants(&self) -> Result<Found, SelftestError> {

@@ -38,15 +38,21 @@ def events(v):
 def check_case(report, where, case):
     given_ids = set()
     expected = [case.get("leaves"), list(lines(case.get("leaves"))), list(lines(case.get("given", {}).get("files")))]
-    for step in flat_steps(case["steps"]):
+    computed = set()
+    for step in flat_steps(case.get("setup", []) + case["steps"]):
         expected += [step.get("leaves"), list(lines(step.get("leaves"))), list(lines(step.get("files")))]
         expected += [outcome.get("returns") for outcome in [step] + step.get("either", [])]
         args = step.get("args", {})
         if step.get("call") == "chronicle.appendEventWithId" and isinstance(args.get("event"), dict):
             given_ids.add(str(args["event"].get("eventId")))
+        elif isinstance(args.get("event"), dict):
+            computed.add(event_id(args["event"]))
     for event in events(expected):
-        if event["eventId"] not in given_ids:
-            report.golden(where, event["eventId"], event_id(event))
+        if event["eventId"] in given_ids:
+            continue
+        # An id alone is that of an event that was appended.
+        alone = len(event) == 1 and event["eventId"] in computed
+        report.golden(where, event["eventId"], event["eventId"] if alone else event_id(event))
 
 
 def check_feature(report, path):

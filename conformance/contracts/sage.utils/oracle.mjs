@@ -9,7 +9,7 @@
 import { canonical, cases, finish, golden, sha256 } from "../../../xtask/oracle/suite.mjs";
 
 for (const [where, given] of cases("sage.utils")) {
-  for (const step of given.steps.flatMap((s) => s.together ?? [s])) {
+  for (const step of [...(given.setup ?? []), ...given.steps].flatMap((s) => s.together ?? [s])) {
     for (const outcome of [step, ...(step.either ?? [])]) {
       if (typeof outcome.returns !== "string") continue;
       const args = step.args;

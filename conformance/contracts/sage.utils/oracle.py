@@ -34,7 +34,7 @@ def check(report, where, step):
 def main():
     report = Report()
     for where, case in cases(CONTRACT):
-        for step in flat_steps(case["steps"]):
+        for step in flat_steps(case.get("setup", []) + case["steps"]):
             check(report, where, step)
     return finish(CONTRACT, report)
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+use proofmark_judge::verdict::Failure;
+
 use crate::junit::message;
 use crate::report::Report;
 use crate::text::visible_line;
@@ -55,23 +57,26 @@ fn of_failures<'a>(
     counting: bool,
     is_file: &'a impl Fn(&Path) -> bool,
 ) -> impl Iterator<Item = Annotation> {
-    let mut groups: BTreeMap<&str, Vec<(&str, &proofmark_judge::verdict::Failure)>> =
-        BTreeMap::new();
+    // What is broken comes before what is only blocked.
+    let mut groups: BTreeMap<(bool, &str), Vec<(&str, &Failure)>> = BTreeMap::new();
     for (name, failure) in report.failures().filter(|(name, _)| report.counts(name) == counting) {
         let id = report.shown_by(name).next().map_or("", |requirement| &requirement.id);
-        groups.entry(id).or_default().push((name, failure));
+        groups.entry((failure.setup, id)).or_default().push((name, failure));
     }
-    groups.into_iter().map(move |(id, failures)| {
+    groups.into_iter().map(move |((blocked, id), failures)| {
         let (name, failure) = failures[0];
         let more = match failures.len() {
             1 => String::new(),
-            count => format!(" (and {} more that show {id})", count - 1),
+            count => format!(" (and {} more of {id})", count - 1),
         };
         let message = message(report, name, failure);
         let command = report.rerun.command(name);
         Annotation {
             file: place(report, &failure.at, is_file),
-            title: format!("{id} {name}").trim_start().to_owned(),
+            title: match blocked {
+                true => format!("blocked: {name}"),
+                false => format!("{id} {name}").trim_start().to_owned(),
+            },
             message: format!("{message}{more}\nrun it alone: {}", visible_line(&command)),
         }
     })

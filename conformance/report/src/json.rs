@@ -44,7 +44,7 @@ pub fn report(
         "stopped": outcome.stopped.is_some(),
         "knownProblems": outcome.known_problems,
         "unkept": outcome.unkept,
-        "timing": { "late": outcome.late, "stderr": stderr, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
+        "timing": { "stderr": stderr, "elapsedMs": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX) },
     })
 }
 

@@ -191,13 +191,6 @@ pub fn write_faults(out: &mut dyn Write, suite: &Suite, outcome: &RunOutcome) ->
             usual.cases, usual.seed
         )?;
     }
-    if outcome.late > 0 {
-        let late = outcome.late;
-        writeln!(
-            out,
-            "note: {late} case(s) timed out in parallel but not alone; a longer --timeout or a smaller --window avoids the second run"
-        )?;
-    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 mod made_up;
 
-use made_up::{hostile, outcome, reported};
+use made_up::{blocked, hostile, outcome, reported};
 use proofmark_judge::verdict::{NotExercised, RunOutcome, Verdict};
 use proofmark_report::text::visible;
 use proofmark_report::{Aim, Report, github, html, junit, markdown, tap};
@@ -128,6 +128,7 @@ fn junit_has_nothing_that_a_strict_reader_refuses() {
 #[case::nothing_certified(idle(), Aim::Certify, 1)]
 #[case::interrupted(RunOutcome { interrupted: true, ..flawless() }, Aim::Certify, 1)]
 #[case::faults(outcome(), Aim::Certify, 2)]
+#[case::blocked(blocked(), Aim::Certify, 2)]
 fn all_formats_agree_with_the_exit_code(
     #[case] outcome: RunOutcome,
     #[case] aim: Aim,

@@ -282,7 +282,7 @@ fn the_report_for_programs() {
                 {"case": "other/greet/first", "verdict": "not-exercised", "reason": "not-claimed"},
             ],
             "faults": [{"code": "left-processes", "message": "the subject left 2 process(es) running; they were killed"}],
-            "timing": {"late": 0, "stderr": {"demo/greet/breaks": ["warning: a typo ahead", "oh no"]}, "elapsedMs": 1234},
+            "timing": {"stderr": {"demo/greet/breaks": ["warning: a typo ahead", "oh no"]}, "elapsedMs": 1234},
         })
     );
     let parts: Vec<&str> =

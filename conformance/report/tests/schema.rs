@@ -4,7 +4,7 @@ mod made_up;
 
 use std::time::Duration;
 
-use made_up::{hostile, outcome, suite};
+use made_up::{blocked, hostile, outcome, suite};
 use proofmark_judge::verdict::{NotExercised, RunOutcome, Verdict};
 use proofmark_report::json;
 use rstest::rstest;
@@ -40,6 +40,7 @@ fn the_schema_is_valid() {
 
 #[rstest]
 #[case::failing(outcome())]
+#[case::blocked(blocked())]
 #[case::passing(passing())]
 #[case::hostile(hostile())]
 #[case::interrupted(RunOutcome { interrupted: true, ..passing() })]

@@ -208,6 +208,29 @@ impl Adversary {
         }
     }
 
+    /// The reference with the faults of two adversaries, on stdin and stdout. Both must be made of the reference.
+    ///
+    /// # Errors
+    /// If one of them is an adapter of its own, or the pipes break.
+    pub fn serve_both(&self, other: &Self, reference: Subject) -> io::Result<()> {
+        serve(other.bend(self.bend(reference)?)?)
+    }
+
+    fn bend(&self, subject: Subject) -> io::Result<Subject> {
+        match self.act {
+            Act::Bend(bend) => Ok(bend(subject)),
+            Act::Keep => Ok(subject),
+            Act::Serve(_) | Act::BendAll(_) => {
+                let message = format!("`{}` cannot be put together with another", self.name);
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+            }
+        }
+    }
+
+    pub fn is_crippled(&self) -> bool {
+        matches!(self.kind, Kind::Crippled { .. })
+    }
+
     /// The MCP server of this adversary, instead of the reference's.
     pub fn server(&self) -> Option<&'static dyn McpServer> {
         self.server

@@ -1,5 +1,6 @@
 //! MCP servers inside this program, started as another process.
 
+use std::any::Any;
 use std::io;
 
 use serde_json::{Value, json};
@@ -9,12 +10,17 @@ pub const MCP_FLAG: &str = "--mcp";
 pub const TIME_FLAG: &str = "--time";
 
 /// A contract's MCP server on this process's stdin and stdout.
-pub trait McpServer: Sync {
+pub trait McpServer: Any + Sync {
     /// Serves until the input ends. The server's clock is fixed at `now`.
     ///
     /// # Errors
     /// If `now` is not a time, or the pipes break.
     fn serve(&self, now: &str) -> io::Result<()>;
+
+    /// This server with the changes of another of the same contract. `None` if they cannot be put together.
+    fn with(&self, _other: &dyn McpServer) -> Option<Box<dyn McpServer>> {
+        None
+    }
 }
 
 /// The answer to `open` that names the MCP server of this contract: this program with [`MCP_FLAG`].

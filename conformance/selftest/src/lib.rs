@@ -1,7 +1,7 @@
 //! Tests the suite itself: every case can fail, and no subject gets a certificate that it did not earn.
 //!
 //! [`nulls`] runs subjects that do nothing right, [`saboteurs`] the reference with one promise broken, and
-//! [`variants`] right but unusual subjects.
+//! [`variants`] right but unusual subjects. [`pairs`] puts two faults into one subject.
 //! [`mutants`] makes one change at a time to the answers of a passing subject, and [`determinism`] runs the suite in
 //! many ways. All return plain data; no problems means that the suite detects everything.
 
@@ -9,6 +9,7 @@ pub mod determinism;
 mod lanes;
 pub mod mutants;
 pub mod nulls;
+pub mod pairs;
 pub mod saboteurs;
 mod sample;
 pub mod variants;
@@ -58,8 +59,11 @@ impl Options {
     }
 
     fn command(&self, adversary: &Adversary, claims: &Claims) -> SubjectCommand {
-        let mut args =
-            vec!["subject".to_owned(), "--adversary".to_owned(), adversary.name.to_owned()];
+        self.named(adversary.name, claims)
+    }
+
+    fn named(&self, adversary: &str, claims: &Claims) -> SubjectCommand {
+        let mut args = vec!["subject".to_owned(), "--adversary".to_owned(), adversary.to_owned()];
         for contract in &claims.contracts {
             args.push(format!("--claim={contract}"));
         }

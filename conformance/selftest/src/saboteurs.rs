@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use proofmark_adversaries::{Adversary, Kind};
+use proofmark_adversaries::Adversary;
 use proofmark_judge::Suite;
 use proofmark_judge::case::Case;
 use proofmark_judge::record::check_rejudged;
@@ -118,7 +118,7 @@ fn try_saboteur(
 }
 
 /// Up to this many cases run in full: they cost little, and a sample could miss a case that blames the wrong promise.
-const FEW: usize = 250;
+pub(crate) const FEW: usize = 250;
 
 /// The cases that a saboteur runs, from the contracts that it breaks.
 fn chosen<'a>(
@@ -129,10 +129,8 @@ fn chosen<'a>(
 ) -> Vec<&'a Case> {
     let broken = breaks.iter().filter_map(|id| suite.requirement(id));
     let contracts: BTreeSet<&str> = broken.map(|(contract, _)| contract.id.as_str()).collect();
-    let all = suite.cases.iter().filter(|case| contracts.contains(case.contract.as_str()));
-    let all: Vec<&Case> = all.collect();
-    let crippled = matches!(adversary.kind, Kind::Crippled { .. });
-    if full || crippled || all.len() <= FEW {
+    let all = of_contracts(suite, &contracts);
+    if full || adversary.is_crippled() || all.len() <= FEW {
         return all;
     }
     let shows_it = |case: &&Case| case.shows.iter().any(|id| breaks.contains(&id.as_str()));
@@ -141,6 +139,11 @@ fn chosen<'a>(
     cases.extend(sample(&others, adversary.name));
     cases.sort_by(|one, other| one.name.cmp(&other.name));
     cases
+}
+
+/// All cases of these contracts.
+pub(crate) fn of_contracts<'a>(suite: &'a Suite, contracts: &BTreeSet<&str>) -> Vec<&'a Case> {
+    suite.cases.iter().filter(|case| contracts.contains(case.contract.as_str())).collect()
 }
 
 /// Counts every case that did not run as passed: the best possible result for the saboteur.

@@ -21,7 +21,7 @@ pub(crate) fn sample<'a>(cases: &[&'a Case], seed: &str) -> Vec<&'a Case> {
 }
 
 /// FNV-1a, since the standard library's hash may change between versions.
-fn rank(seed: &str, name: &str) -> u64 {
+pub(crate) fn rank(seed: &str, name: &str) -> u64 {
     let bytes = seed.bytes().chain([0]).chain(name.bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -54,7 +54,7 @@ impl Server {
     }
 
     /// The same server with `wrap` in front of its tools. It gets the tool and its arguments and returns the
-    /// envelope; it may call the real tools, with the same or other arguments.
+    /// envelope; it may call the real tools, with the same or other arguments. The last of several is the outermost.
     ///
     /// This server is right and needs no change. Saboteurs use this to break one promise at a time, to show that the
     /// suite notices.
@@ -63,7 +63,12 @@ impl Server {
         mut self,
         wrap: impl Fn(&str, &Value, Real<'_>) -> Value + Send + Sync + 'static,
     ) -> Self {
-        self.wrap = Some(Box::new(wrap));
+        self.wrap = Some(match self.wrap.take() {
+            None => Box::new(wrap),
+            Some(inner) => Box::new(move |tool, args, real| {
+                wrap(tool, args, &|tool, args| inner(tool, args, real))
+            }),
+        });
         self
     }
 

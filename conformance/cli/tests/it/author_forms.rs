@@ -128,15 +128,24 @@ fn refs_keep_earlier_paths_and_compare_files_with_answers() {
 }
 
 #[test]
-fn a_reference_to_a_missing_member_fails_the_case() {
+fn a_reference_to_a_missing_member_blocks_the_case() {
     let steps = json!([
         { "call": "own.one", "as": "made", "returns": { "$any": "object" } },
         { "call": "own.two", "args": { "handle": { "$ref": "made/handle" } }, "returns": {} },
     ]);
     let verdict = verdict(steps, r#"{"value":{}}"#, "none");
+    assert_eq!(verdict["verdict"], "blocked");
     assert_eq!(
         verdict["failure"]["message"],
-        "the call needs `made/handle`, which the earlier answer does not have"
+        "the call needs something that an earlier answer does not have"
+    );
+    assert_eq!(
+        verdict["failure"]["difference"],
+        json!({
+            "path": "$.handle",
+            "expected": "a value in the answer that the case calls `made`",
+            "got": "nothing: the member is missing"
+        })
     );
 }
 

@@ -165,6 +165,19 @@ fn silence_is_a_timeout(#[case] adversary: &str) {
     run.leaves_nothing();
 }
 
+/// The timeout is for silence: a subject that takes 32 calls one after the other answers the last one late.
+#[test]
+fn a_subject_may_take_one_call_after_the_other() {
+    let run = run(
+        &["run", "--case", "sage.utils/sha256/*", "--timeout", "2000", "--jobs", "1"],
+        &[PROOFMARK, "subject", "--adversary", "takes-one-call-after-the-other"],
+    );
+    assert_eq!((run.reasons(), run.faults(), run.code), (vec!["passed"], vec![], Some(0)));
+    // Otherwise this shows nothing.
+    let took = run.report["timing"]["elapsedMs"].as_u64().unwrap();
+    assert!(took > 2000, "{took} ms");
+}
+
 #[rstest]
 #[case("ignores-the-end", "ignored-shutdown")]
 #[case("leaves-a-child", "left-processes")]

@@ -113,10 +113,8 @@ fn hostile_subjects_come_out_the_same(#[case] name: &str, #[case] code: &str) {
     cases.dedup_by(|a, b| a.name == b.name);
     let outcome = hurried(&suite, cases, &adversary(name));
     comes_out_the_same(&suite, &outcome, name);
-    let reasons = outcome.results.iter().filter_map(|result| match &result.verdict {
-        Verdict::Failed { failure } => Some(failure.reason.as_str()),
-        _ => None,
-    });
+    let failures = outcome.results.iter().filter_map(|result| result.verdict.failure());
+    let reasons = failures.map(|failure| failure.reason.as_str());
     let codes: Vec<&str> = outcome.faults.iter().map(|fault| fault.code()).chain(reasons).collect();
     assert!(codes.contains(&code), "{codes:?}");
 }

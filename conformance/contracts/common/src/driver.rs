@@ -1,5 +1,6 @@
 //! Serves the reference of `common`: an MCP server, started as another process of this program.
 
+use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
@@ -17,17 +18,35 @@ pub(crate) fn operations(subject: Subject) -> Subject {
 }
 
 /// The reference's server, modified by this function.
+#[derive(Clone, Copy)]
 pub(crate) struct Bent(pub(crate) fn(Server) -> Server);
 
 impl McpServer for Bent {
     fn serve(&self, now: &str) -> io::Result<()> {
-        let server = (self.0)(server_at(now)?);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let served = runtime.block_on(server.serve(stdin(), stdout()));
-        // A pending read of stdin must not keep the process alive.
-        runtime.shutdown_background();
-        served
+        serve((self.0)(server_at(now)?))
     }
+
+    fn with(&self, other: &dyn McpServer) -> Option<Box<dyn McpServer>> {
+        let other: &dyn Any = other;
+        Some(Box::new(Twice(*self, *other.downcast_ref()?)))
+    }
+}
+
+/// The reference's server, modified by two functions.
+struct Twice(Bent, Bent);
+
+impl McpServer for Twice {
+    fn serve(&self, now: &str) -> io::Result<()> {
+        serve((self.1.0)((self.0.0)(server_at(now)?)))
+    }
+}
+
+fn serve(server: Server) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(server.serve(stdin(), stdout()));
+    // A pending read of stdin must not keep the process alive.
+    runtime.shutdown_background();
+    served
 }
 
 /// The reference's server with a fixed clock.

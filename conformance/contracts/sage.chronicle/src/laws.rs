@@ -44,13 +44,19 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[APPEND, READ],
         inputs: || {
-            further().prop_map(|further| {
-            let mut event = plain(0);
-            event.extend(further.clone());
-            let kept = further.into_iter().map(|(key, value)| (key, literal(value)));
-            let kept: Map<String, Value> = kept.collect();
-            json!({ "steps": [append(&Value::Object(event), "a"), read(json!([{ "$open": kept }]))] })
-        }).boxed()
+            further()
+                .prop_map(|further| {
+                    let mut event = plain(0);
+                    event.extend(further.clone());
+                    let kept = further.into_iter().map(|(key, value)| (key, literal(value)));
+                    let kept: Map<String, Value> = kept.collect();
+                    let steps = json!([
+                        append(&Value::Object(event), "a"),
+                        read(json!([{ "$open": kept }]))
+                    ]);
+                    json!({ "setup": appends_work("a"), "steps": steps })
+                })
+                .boxed()
         },
     },
     Law {
@@ -62,7 +68,7 @@ pub(crate) const LAWS: &[Law] = &[
         operations: &[APPEND, READ],
         inputs: || {
             events(1..2).prop_map(|events| {
-            json!({ "steps": [append(&events[0], "a"), read(json!([{ "$open": { "eventId": id(&events[0]) } }]))] })
+            json!({ "setup": [append(&events[0], "a")], "steps": [read_id(json!(id(&events[0])))] })
         }).boxed()
         },
     },
@@ -74,17 +80,18 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[APPEND, READ],
         inputs: || {
-            (events(1..2), any::<u64>()).prop_map(|(events, order)| {
-            let other = shuffled(&events[0], order);
-            let mut second = append(&other, "a");
-            second["args"]["path"] = json!("b.sage");
-            json!({ "steps": [
-                append(&events[0], "a"),
-                second,
-                { "call": READ, "args": { "path": "a.sage" }, "as": "first", "returns": [{ "$any": "object" }] },
-                { "call": READ, "args": { "path": "b.sage" }, "returns": [{ "$open": { "eventId": { "$ref": "first/0/eventId" } } }] },
-            ] })
-        }).boxed()
+            (events(1..2), any::<u64>())
+                .prop_map(|(events, order)| {
+                    let other = shuffled(&events[0], order);
+                    let mut second = append(&other, "a");
+                    second["args"]["path"] = json!("b.sage");
+                    let mut first = read(json!([{ "$open": { "eventId": { "$any": "string" } } }]));
+                    first["as"] = json!("first");
+                    let mut same = read_id(json!({ "$ref": "first/0/eventId" }));
+                    same["args"]["path"] = json!("b.sage");
+                    json!({ "setup": [append(&events[0], "a"), second, first], "steps": [same] })
+                })
+                .boxed()
         },
     },
     Law {
@@ -97,10 +104,10 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             events(2..8)
                 .prop_map(|events| {
-                    let mut steps: Vec<Value> =
-                        events.iter().map(|event| append(event, "a")).collect();
-                    steps.push(read(json!(numbers(&events))));
-                    json!({ "steps": steps })
+                    let setup: Vec<Value> = events.iter().map(|event| append(event, "a")).collect();
+                    let mut read = read(json!(numbers(&events)));
+                    read["assumes"] = json!({ "returns": in_any_order(&events) });
+                    json!({ "setup": setup, "steps": [read] })
                 })
                 .boxed()
         },
@@ -139,7 +146,8 @@ pub(crate) const LAWS: &[Law] = &[
             torn()
                 .prop_map(|Torn { before, bytes, .. }| {
                     json!({
-                        "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                        "given": torn_and_whole(&bytes),
+                        "setup": [works(READ)],
                         "steps": [read(in_any_order(&before))],
                     })
                 })
@@ -156,7 +164,8 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             torn().prop_map(|Torn { before, bytes, .. }| {
             json!({
-                "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                "given": torn_and_whole(&bytes),
+                "setup": [works(TAIL)],
                 "steps": [{ "call": TAIL, "args": { "path": "a.sage", "n": before.len().max(1) }, "returns": in_any_order(&before) }],
             })
         }).boxed()
@@ -173,9 +182,12 @@ pub(crate) const LAWS: &[Law] = &[
             torn()
                 .prop_map(|Torn { mut before, bytes, next }| {
                     let append = append(&next, "a");
+                    let mut setup = appends_work("a");
+                    setup.push(read(in_any_order(&before)));
                     before.push(next);
                     json!({
                         "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                        "setup": setup,
                         "steps": [append, read(in_any_order(&before))],
                     })
                 })
@@ -216,7 +228,8 @@ pub(crate) const LAWS: &[Law] = &[
 fn tail(events: &[Value], n: usize, last: &[Value]) -> Value {
     let whole: Vec<Value> = events.iter().map(with_id).collect();
     json!({
-        "given": { "files": { "a.sage": { "text": lines(&whole) } } },
+        "given": torn_and_whole(lines(&whole).as_bytes()),
+        "setup": [works(TAIL)],
         "steps": [{ "call": TAIL, "args": { "path": "a.sage", "n": n }, "returns": numbers(last) }],
     })
 }
@@ -315,7 +328,7 @@ fn lines(events: &[Value]) -> String {
 }
 
 fn append(event: &Value, process: &str) -> Value {
-    json!({ "call": APPEND, "args": { "path": "a.sage", "event": literal(event.clone()), "lockTimeoutMs": PATIENT }, "process": process, "returns": null })
+    json!({ "call": APPEND, "args": { "path": "a.sage", "event": literal(event.clone()), "lockTimeoutMs": PATIENT }, "process": process, "returns": { "$any": "value" } })
 }
 
 fn read(returns: Value) -> Value {
@@ -325,7 +338,44 @@ fn read(returns: Value) -> Value {
 fn at_once(events: &[Value], process: impl Fn(usize) -> &'static str) -> Value {
     let together: Vec<Value> =
         events.iter().enumerate().map(|(index, event)| append(event, process(index))).collect();
-    json!({ "steps": [{ "together": together }, read(in_any_order(events))] })
+    let mut setup = appends_work("a");
+    if (0..events.len()).any(|index| process(index) == "b") {
+        setup.extend(appends_work("b"));
+    }
+    json!({ "setup": setup, "steps": [{ "together": together }, read(in_any_order(events))] })
+}
+
+/// Steps that show that an append and a read work at all in this process.
+fn appends_work(process: &str) -> Vec<Value> {
+    let path = format!("control-{process}.sage");
+    let args = json!({ "path": path, "event": plain(0), "lockTimeoutMs": PATIENT });
+    vec![
+        json!({ "call": APPEND, "args": args, "process": process, "returns": { "$any": "value" } }),
+        json!({ "call": READ, "args": { "path": path }, "process": process, "returns": [{ "$open": { "number": 0 } }] }),
+    ]
+}
+
+/// A chronicle with these bytes, and another with one event.
+fn torn_and_whole(bytes: &[u8]) -> Value {
+    let other = lines(&[Value::Object(plain(0))]);
+    json!({ "files": { "a.sage": { "hex": hex::encode(bytes) }, "other.sage": { "text": other } } })
+}
+
+/// A step that shows that this way of reading works at all.
+fn works(operation: &str) -> Value {
+    let args = if operation == TAIL {
+        json!({ "path": "other.sage", "n": 1 })
+    } else {
+        json!({ "path": "other.sage" })
+    };
+    json!({ "call": operation, "args": args, "returns": [{ "$open": { "number": 0 } }] })
+}
+
+/// Reads the one event, whose id must be this. Other laws check that there is an id.
+fn read_id(id: Value) -> Value {
+    let mut read = read(json!([{ "$open": { "eventId": id } }]));
+    read["assumes"] = json!({ "returns": [{ "$open": { "eventId": { "$any": "string" } } }] });
+    read
 }
 
 /// A chronicle whose last line is truncated, perhaps within a character.

@@ -65,8 +65,10 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
+/// That the error has its code is another requirement.
 fn raised(args: Value, fails: Value) -> Value {
-    json!({ "steps": [{ "call": RAISE, "args": args, "fails": fails }] })
+    let assumes = json!({ "fails": { "code": fails["code"] } });
+    json!({ "steps": [{ "call": RAISE, "args": args, "assumes": assumes, "fails": fails }] })
 }
 
 /// A code with the properties that it requires.

@@ -1,10 +1,10 @@
 //! Errors that lose what they should keep, or keep what they should drop.
 
-use proofmark_protocol::Failure;
 use serde_json::{Map, Value};
 
+use crate::bend::{change, loses};
 use crate::laws::TAXONOMY;
-use proofmark_room::bend::{Memory, Next, Reply, around};
+use proofmark_room::bend::{Memory, Next, around};
 use proofmark_room::{Adversary, Subject};
 
 pub(crate) const ALL: &[Adversary] = &[
@@ -46,25 +46,6 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| loses(subject, |code, name| name == "name" && code != "EPERMISSION"),
     ),
 ];
-
-fn change(answer: Reply, act: impl FnOnce(&mut Map<String, Value>)) -> Reply {
-    match answer {
-        Err(Failure::Contract(mut error)) => {
-            act(&mut error);
-            Err(Failure::Contract(error))
-        }
-        other => other,
-    }
-}
-
-fn loses(subject: Subject, lost: fn(&str, &str) -> bool) -> Subject {
-    around(subject, &["errors.raise"], move |call, args, inner: Next| async move {
-        change(inner.call(call, args).await, |error| {
-            let code = error["code"].as_str().unwrap_or_default().to_owned();
-            error.retain(|name, _| !lost(&code, name));
-        })
-    })
-}
 
 fn properties_stick(subject: Subject) -> Subject {
     static BEFORE: Memory<Map<String, Value>> = Memory::new();

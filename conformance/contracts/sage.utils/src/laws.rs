@@ -20,7 +20,10 @@ pub(crate) const LAWS: &[Law] = &[
         shows: &["UTILS-002"],
         origin: CANONICALIZER,
         operations: &[STRINGIFY],
-        inputs: || nested().prop_map(written).boxed(),
+        // Keys that look like integers are another requirement.
+        inputs: || {
+            nested().prop_map(|value| after(json!([COMPACT.call()]), written(wordy(value)))).boxed()
+        },
     },
     Law {
         name: "any-number-as-ecmascript-writes-it",
@@ -116,11 +119,7 @@ pub(crate) const LAWS: &[Law] = &[
         shows: &["UTILS-019"],
         origin: "oracle: the crate sha2",
         operations: &["utils.sha256"],
-        inputs: || {
-            text().prop_map(|text| {
-            json!({ "steps": [hash(json!({ "text": text }), json!(sha256(&text)))] })
-        }).boxed()
-        },
+        inputs: || text().prop_map(|text| hashed_text(&text)).boxed(),
     },
     Law {
         name: "hash-of-any-bytes",
@@ -130,12 +129,141 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "oracle: the crate sha2",
         operations: &["utils.sha256"],
         inputs: || {
-            proptest::collection::vec(any::<u8>(), 0..200).prop_map(|bytes| {
-            json!({ "steps": [hash(json!({ "hex": hex::encode(&bytes) }), json!(sha256(&bytes)))] })
-        }).boxed()
+            proptest::collection::vec(any::<u8>(), 0..200)
+                .prop_map(|bytes| hashed_bytes(&bytes))
+                .boxed()
+        },
+    },
+    Law {
+        name: "hash-of-a-long-text",
+        contract: "sage.utils",
+        why: "A hash of what fits into a buffer is not the hash of the text.",
+        shows: &["UTILS-019"],
+        origin: "oracle: the crate sha2",
+        operations: &["utils.sha256"],
+        inputs: || long(MIB).prop_map(|text| hashed_text(&text)).boxed(),
+    },
+    Law {
+        name: "hash-of-many-bytes",
+        contract: "sage.utils",
+        why: "A hash of what fits into a buffer is not the hash of the bytes.",
+        shows: &["UTILS-020"],
+        origin: "oracle: the crate sha2",
+        operations: &["utils.sha256"],
+        inputs: || {
+            (proptest::collection::vec(any::<u8>(), 1..40), size(MIB))
+                .prop_map(|(piece, size)| {
+                    let bytes: Vec<u8> = piece.into_iter().cycle().take(size).collect();
+                    hashed_bytes(&bytes)
+                })
+                .boxed()
+        },
+    },
+    Law {
+        name: "a-long-text-is-written-whole",
+        contract: "sage.utils",
+        why: "A text that was cut at the end of a buffer has the hash of another text.",
+        shows: &["UTILS-011"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
+        inputs: || long(64 * KIB).prop_map(|text| written(Value::from(text))).boxed(),
+    },
+    Law {
+        name: "every-member-of-a-large-object",
+        contract: "sage.utils",
+        why: "A member that finds no place in a table is missing from the hash.",
+        shows: &["UTILS-008"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
+        inputs: || {
+            (200..1100_usize, any::<u64>())
+                .prop_map(|(count, order)| {
+                    let members = (0..count).map(|at| (format!("k{at}"), json!(at))).collect();
+                    let value = shuffled(&Value::Object(members), order);
+                    after(json!([SORTED.call()]), written(value))
+                })
+                .boxed()
         },
     },
 ];
+
+const KIB: usize = 1024;
+const MIB: usize = KIB * KIB;
+
+/// A value with its canonical form, for what a law needs first.
+struct Known {
+    json: &'static str,
+    form: &'static str,
+}
+
+/// Shows that there is no white space.
+const COMPACT: Known = Known { json: r#"[1,{"a":2}]"#, form: r#"[1,{"a":2}]"# };
+
+/// The same, and that keys are sorted.
+const SORTED: Known =
+    Known { json: r#"{"b":{"d":1,"c":2},"a":3}"#, form: r#"{"a":3,"b":{"c":2,"d":1}}"# };
+
+impl Known {
+    fn call(&self) -> Value {
+        stringify(json!({ "json": self.json }), json!(self.form))
+    }
+}
+
+/// The same law, for subjects that do `setup` right.
+fn after(setup: Value, mut law: Value) -> Value {
+    law["setup"] = setup;
+    law
+}
+
+/// How a digest is written is another requirement.
+fn hashed(args: Value, digest: &str) -> Value {
+    let form = hash(json!({ "text": "letters-0" }), json!({ "$matches": "^[0-9a-f]{64}$" }));
+    after(json!([form]), json!({ "steps": [hash(args, json!(digest))] }))
+}
+
+fn hashed_text(text: &str) -> Value {
+    hashed(json!({ "text": text }), &sha256(text))
+}
+
+fn hashed_bytes(bytes: &[u8]) -> Value {
+    hashed(json!({ "hex": hex::encode(bytes) }), &sha256(bytes))
+}
+
+/// Sizes around the ends of buffers, most of them small.
+fn size(largest: usize) -> impl Strategy<Value = usize> {
+    let around = |size: usize| proptest::sample::select(vec![size, size - 1, size + 1]);
+    prop_oneof![
+        40 => around(4 * KIB),
+        6 => around(8 * KIB),
+        4 => around(64 * KIB),
+        1 => around(largest),
+    ]
+}
+
+/// A text of about that many bytes. It has characters of several bytes, and none that needs an escape.
+fn long(largest: usize) -> impl Strategy<Value = String> {
+    let piece = text_of(|character| !is_escaped(character)).prop_filter("empty", |p| !p.is_empty());
+    (piece, size(largest)).prop_map(|(piece, size)| {
+        let mut text = piece.repeat(size / piece.len() + 1);
+        text.truncate(text.floor_char_boundary(size));
+        text
+    })
+}
+
+/// The same value, in which no key looks like an integer.
+fn wordy(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(wordy).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, value)| {
+                let digits = key.bytes().all(|byte| byte.is_ascii_digit());
+                (if digits { format!("k{key}") } else { key }, wordy(value))
+            })
+            .collect(),
+        other => other,
+    }
+}
 
 /// Characters that JSON must escape.
 fn is_escaped(character: char) -> bool {

@@ -1,10 +1,13 @@
 //! The room of `sage.utils`: canonical JSON, SHA-256, typed errors, injected time, randomness and secrets.
 
+mod crippled;
 pub mod driver;
 mod fuzz;
 mod hostile;
 mod laws;
 mod saboteurs;
+mod spelling;
+mod variants;
 
 use proofmark_fakes_sage::SECRETS;
 use proofmark_room::Room;
@@ -15,7 +18,7 @@ pub(crate) const CONTRACT: &str = "sage.utils";
 pub static ROOM: Room = Room {
     laws: laws::LAWS,
     fakes: &[&SECRETS],
-    adversaries: &[saboteurs::ALL, hostile::ALL],
+    adversaries: &[saboteurs::ALL, hostile::ALL, crippled::ALL, variants::ALL],
     probes: &[
         Probe {
             contract: CONTRACT,

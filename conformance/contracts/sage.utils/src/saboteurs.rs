@@ -5,11 +5,12 @@ use std::io::{self, Write as _};
 use std::sync::OnceLock;
 
 use proofmark_protocol::{Failure, Open};
-use sage_utils::canonical_json;
 use serde_json::{Value, json};
 
 use proofmark_room::bend::{Call, Memory, Next, Reply, around, around_all};
 use proofmark_room::{Adversary, Among, Subject};
+
+use crate::spelling::{by_units, spells};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
@@ -21,16 +22,8 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "sorts-at-the-top-only",
         "keys below the top stand as they were given",
-        // The text's example and the published vectors also have keys below the top.
-        &[
-            "UTILS-001",
-            "UTILS-002",
-            "UTILS-003",
-            "UTILS-004",
-            "UTILS-006",
-            "UTILS-008",
-            "UTILS-019",
-        ],
+        // The text's example has keys below the top.
+        &["UTILS-001", "UTILS-002", "UTILS-006"],
         |subject| {
             spells(subject, |depth, keys| {
                 if depth == 0 {
@@ -80,13 +73,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "reads-the-clock-once",
         "every reading is the first one",
-        &["UTILS-026", "UTILS-027", "UTILS-028"],
+        &["UTILS-027"],
         reads_the_clock_once,
     ),
     Adversary::saboteur(
         "has-one-clock-for-all",
-        "every session reads the clock of the first",
-        &["UTILS-026", "UTILS-027", "UTILS-028"],
+        "a session whose clock starts at another time reads the start of the first session's clock",
+        &["UTILS-026"],
         has_one_clock_for_all,
     ),
     Adversary::saboteur(
@@ -98,13 +91,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "integers-use-up-floats",
         "an integer that is drawn uses up a float",
-        &["UTILS-029", "UTILS-030", "UTILS-031"],
+        &["UTILS-031"],
         |subject| draws(subject, |ints, floats| (ints, ints + floats)),
     ),
     Adversary::saboteur(
         "has-one-tape-for-all",
         "every session draws from the tape of the first",
-        &["UTILS-029", "UTILS-030", "UTILS-031"],
+        &["UTILS-029", "UTILS-030"],
         has_one_tape_for_all,
     ),
     Adversary::saboteur(
@@ -122,10 +115,74 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "asks-for-more",
         "the provider is asked for another secret as well",
-        &["UTILS-032", "UTILS-033", "UTILS-034"],
+        &["UTILS-034"],
         asks_for_more,
     ),
+    Adversary::saboteur(
+        "hashes-64-kib",
+        "what is beyond the first 64 KiB is not hashed",
+        &["UTILS-019", "UTILS-020"],
+        |subject| {
+            around(subject, &["utils.sha256"], async |call, mut args, inner: Next| {
+                for (name, length) in [("text", 64 * 1024), ("hex", 2 * 64 * 1024)] {
+                    args.get_mut(name).into_iter().for_each(|arg| cut(arg, length));
+                }
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "has-room-for-256-members",
+        "an object's members after the 256th are lost",
+        &["UTILS-008"],
+        |subject| {
+            shortens(subject, |value| {
+                if let Value::Object(members) = value {
+                    *members = std::mem::take(members).into_iter().take(256).collect();
+                }
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "has-room-for-256-items",
+        "an array's items after the 256th are lost",
+        &["UTILS-004"],
+        |subject| {
+            shortens(subject, |value| {
+                if let Value::Array(items) = value {
+                    items.truncate(256);
+                }
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "cuts-texts-at-4-kib",
+        "a text is written up to its first 4 KiB",
+        &["UTILS-011"],
+        |subject| shortens(subject, |value| cut(value, 4 * 1024)),
+    ),
 ];
+
+/// Shortens a text to at most that many bytes.
+fn cut(value: &mut Value, bytes: usize) {
+    if let Value::String(text) = value {
+        text.truncate(text.floor_char_boundary(bytes));
+    }
+}
+
+/// Shortens the value that is to be written, if it is not inside another one.
+fn shortens(subject: Subject, shorten: fn(&mut Value)) -> Subject {
+    around(
+        subject,
+        &["utils.canonicalJSONStringify"],
+        move |call, mut args, inner: Next| async move {
+            if let Some(value) = args.get_mut("value") {
+                shorten(value);
+            }
+            inner.call(call, args).await
+        },
+    )
+}
 
 fn tires(subject: Subject) -> Subject {
     static ASKED: Memory<()> = Memory::new();
@@ -137,42 +194,6 @@ fn tires(subject: Subject) -> Subject {
             _ => answer,
         })
     })
-}
-
-fn by_units(keys: &mut [&String]) {
-    keys.sort_by(|a, b| a.encode_utf16().cmp(b.encode_utf16()));
-}
-
-type Order = fn(usize, &mut [&String]);
-
-/// Writes objects with their keys in the saboteur's order.
-fn spells(subject: Subject, order: Order) -> Subject {
-    around(subject, &["utils.canonicalJSONStringify"], move |call, args, inner: Next| async move {
-        match args.get("value") {
-            Some(value) => Ok(spelt(value, 0, order).into()),
-            None => inner.call(call, args).await,
-        }
-    })
-}
-
-fn spelt(value: &Value, depth: usize, order: Order) -> String {
-    match value {
-        Value::Array(items) => {
-            let items: Vec<String> =
-                items.iter().map(|item| spelt(item, depth + 1, order)).collect();
-            format!("[{}]", items.join(","))
-        }
-        Value::Object(members) => {
-            let mut keys: Vec<&String> = members.keys().collect();
-            order(depth, &mut keys);
-            let member = |key: &&String| {
-                let name = canonical_json(&json!(key));
-                format!("{name}:{}", spelt(&members[key.as_str()], depth + 1, order))
-            };
-            format!("{{{}}}", keys.iter().map(member).collect::<Vec<_>>().join(","))
-        }
-        other => canonical_json(other),
-    }
 }
 
 fn does_not_reset_the_digest(subject: Subject) -> Subject {
@@ -264,8 +285,12 @@ fn notes_the_first(subject: Subject) -> Subject {
 }
 
 fn has_one_clock_for_all(subject: Subject) -> Subject {
-    let subject = around(subject, &["utils.clock.now"], async |call, _, _| {
-        Ok(first_script(&call).clock.start.clone().into())
+    let subject = around(subject, &["utils.clock.now"], async |call, args, inner: Next| {
+        let (first, own) = (&first_script(&call).clock, &call.state().script().clock);
+        if first.start == own.start {
+            return inner.call(call, args).await;
+        }
+        Ok(first.start.clone().into())
     });
     notes_the_first(subject)
 }

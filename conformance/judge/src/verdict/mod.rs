@@ -195,8 +195,6 @@ pub struct RunOutcome {
     pub faults: Vec<Fault>,
     /// The options for laws.
     pub laws: LawOptions,
-    /// How many cases were too slow in parallel but not alone. No verdict depends on it.
-    pub late: usize,
     /// The run was interrupted, so some cases were not tried.
     pub interrupted: bool,
     /// The run was checked against a list of known failures, so every unlisted failure counts.
@@ -234,7 +232,6 @@ impl RunOutcome {
             whole.subject = whole.subject.or(part.subject);
             whole.results.extend(part.results);
             whole.faults.extend(part.faults);
-            whole.late += part.late;
             whole.known_problems.extend(part.known_problems);
             whole.interrupted |= part.interrupted;
         }

@@ -149,6 +149,17 @@ pub(crate) fn outcome() -> RunOutcome {
     }
 }
 
+/// The case of DEMO-001 is blocked by what breaks DEMO-002.
+pub(crate) fn blocked() -> RunOutcome {
+    let mut outcome = outcome();
+    outcome.faults.clear();
+    if let Verdict::Failed { failure } = failed() {
+        outcome.results[2].verdict = Verdict::of(Box::new(Failure { setup: true, ..*failure }));
+    }
+    outcome.results[3].verdict = Verdict::Passed;
+    outcome
+}
+
 pub(crate) fn rerun() -> Rerun {
     Rerun {
         subject: "-- node my-adapter.mjs".to_owned(),

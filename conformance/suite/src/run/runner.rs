@@ -68,10 +68,6 @@ pub enum Event {
     /// A fault that does not belong to a single case.
     Fault(Fault),
     CannotStart(StartError),
-    /// Cases that timed out in parallel, but not alone.
-    Late {
-        cases: usize,
-    },
 }
 
 /// Why a run could not take place.
@@ -234,7 +230,6 @@ struct Tally {
     results: BTreeMap<String, CaseResult>,
     faults: Vec<Fault>,
     cannot_start: Option<StartError>,
-    late: usize,
     /// The total size of the transcripts.
     recorded: u64,
 }
@@ -259,7 +254,6 @@ impl Tally {
             }
             Event::Fault(fault) => self.faults.push(fault),
             Event::CannotStart(fault) => self.cannot_start = Some(fault),
-            Event::Late { cases } => self.late += cases,
         }
     }
 
@@ -280,7 +274,6 @@ impl Tally {
             results: self.results.into_values().collect(),
             faults: self.faults,
             laws,
-            late: self.late,
             interrupted,
             ..RunOutcome::default()
         })

@@ -143,13 +143,7 @@ impl<'a> Worker<'a> {
             if guilty || company.iter().any(|(guilty, _)| *guilty) {
                 continue;
             }
-            let slow = matches!(fault, Fault::NoAnswer { .. }) && !connection.owes_answers();
-            (self.emit)(if slow {
-                // The answers came late. The machine may be slow, and no case asserts a time.
-                Event::Late { cases: company.len() + 1 }
-            } else {
-                Event::Fault(Fault::OnlyTogether { fault: fault.code().to_owned() })
-            });
+            (self.emit)(Event::Fault(Fault::OnlyTogether { fault: fault.code().to_owned() }));
         }
     }
 
@@ -280,7 +274,6 @@ impl<'a> Worker<'a> {
             if let Some(fault) = connection.fault() {
                 return self.discard(connection, fault).await;
             }
-            connection.settle().await;
             if let Some(fault) = connection.shutdown().await {
                 (self.emit)(Event::Fault(fault));
             }

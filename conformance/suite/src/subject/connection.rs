@@ -4,7 +4,8 @@
 //! pending request gets the fault, and the process is killed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -55,10 +56,6 @@ pub(super) struct Shared {
     streams: RefCell<Streams>,
     /// A session called fakes too often.
     flooded: Cell<bool>,
-    /// Requests that timed out and may still be answered.
-    abandoned: RefCell<HashSet<i64>>,
-    /// Signals a late answer.
-    settled: Notify,
     last_answer: Cell<Instant>,
     sessions: RefCell<HashMap<String, Rc<SessionHost>>>,
     pub(super) fault: RefCell<Option<Fault>>,
@@ -119,8 +116,6 @@ impl Connection {
             waiting: RefCell::default(),
             streams: RefCell::default(),
             flooded: Cell::new(false),
-            abandoned: RefCell::default(),
-            settled: Notify::new(),
             last_answer: Cell::new(Instant::now()),
             sessions: RefCell::default(),
             fault: RefCell::default(),
@@ -195,18 +190,24 @@ impl Connection {
         push_request(&mut self.shared.out.borrow_mut(), &Id::Number(id), method, params);
         self.shared.filled.notify_one();
         let sent = Instant::now();
-        match tokio::time::timeout_at(sent + patience, receiver).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => {
-                Err(self.shared.fault.borrow().clone().unwrap_or_else(|| self.shared.ended()))
+        let mut receiver = pin!(receiver);
+        loop {
+            // A subject may take one request after the other. As long as it answers others, it does not hang.
+            let quiet_since = sent.max(self.shared.last_answer.get());
+            match tokio::time::timeout_at(quiet_since + patience, &mut receiver).await {
+                Ok(Ok(answer)) => return answer,
+                Ok(Err(_)) => {
+                    let fault = self.shared.fault.borrow().clone();
+                    return Err(fault.unwrap_or_else(|| self.shared.ended()));
+                }
+                Err(_) if self.shared.last_answer.get() > quiet_since => {}
+                Err(_) => return Err(self.unanswered(what, patience)),
             }
-            Err(_) => Err(self.unanswered(id, what, sent, patience)),
         }
     }
 
-    /// Handles a timeout. If other requests were answered meanwhile, the process continues; otherwise it hangs, and
-    /// the connection ends.
-    fn unanswered(&self, id: i64, what: &str, sent: Instant, patience: Duration) -> Fault {
+    /// Ends the connection of a process that hangs.
+    fn unanswered(&self, what: &str, patience: Duration) -> Fault {
         // A child may keep stdout open after the subject has exited.
         let ended = self.process.borrow_mut().as_mut().and_then(Process::has_ended);
         let during = || format!("before it answered `{what}`");
@@ -217,13 +218,7 @@ impl Connection {
                 after_ms: u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
             },
         };
-        let talks = matches!(fault, Fault::NoAnswer { .. }) && self.shared.last_answer.get() > sent;
-        if !talks {
-            return self.shared.fail(fault);
-        }
-        self.shared.waiting.borrow_mut().remove(&id);
-        self.shared.abandoned.borrow_mut().insert(id);
-        fault
+        self.shared.fail(fault)
     }
 
     pub async fn call(
@@ -271,23 +266,6 @@ impl Connection {
     /// Whether a case was in flight when the connection ended; that case reports the fault.
     pub fn has_witness(&self) -> bool {
         self.shared.witnessed.get()
-    }
-
-    /// Waits for answers to requests that timed out, for at most one more timeout.
-    pub async fn settle(&self) {
-        let settled = async {
-            while self.is_alive() && !self.shared.abandoned.borrow().is_empty() {
-                self.shared.settled.notified().await;
-            }
-        };
-        // `owes_answers` tells afterwards whether they came.
-        let _late = tokio::time::timeout(self.patience.call, settled).await;
-    }
-
-    /// Whether some answers never came, not even late.
-    pub fn owes_answers(&self) -> bool {
-        let stuck = matches!(&*self.shared.fault.borrow(), Some(Fault::NoAnswer { .. }));
-        stuck || !self.shared.abandoned.borrow().is_empty() || self.servers.owe_answers()
     }
 
     /// The last lines of stderr, of the process and its servers.
@@ -397,7 +375,6 @@ impl Shared {
             let _gone = sender.send(Err(first.clone()));
         }
         self.filled.notify_one();
-        self.settled.notify_one();
         first
     }
 
@@ -408,8 +385,7 @@ impl Shared {
             Incoming::Notification { method, params }
                 if method == "event" && self.dialect == Dialect::Adapter =>
             {
-                let abandoned = |call: i64| self.abandoned.borrow().contains(&call);
-                self.streams.borrow_mut().take(params, line.len(), abandoned)
+                self.streams.borrow_mut().take(params, line.len())
             }
             // Ignore unknown notifications: a newer subject may send them.
             Incoming::Notification { .. } => Ok(()),
@@ -426,10 +402,6 @@ impl Shared {
                 self.last_answer.set(Instant::now());
                 // The receiver may be gone, if the connection has ended.
                 let _gone = sender.send(Ok(outcome));
-                Ok(())
-            }
-            None if self.abandoned.borrow_mut().remove(&number) => {
-                self.settled.notify_one();
                 Ok(())
             }
             None if (0..self.next_id.get()).contains(&number) => {

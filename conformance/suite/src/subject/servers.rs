@@ -51,10 +51,6 @@ impl Servers {
         all
     }
 
-    pub(super) fn owe_answers(&self) -> bool {
-        self.all().iter().any(|server| server.owes_answers())
-    }
-
     pub(super) fn stderr(&self) -> Vec<String> {
         self.all().iter().flat_map(|server| server.stderr()).collect()
     }

@@ -34,12 +34,7 @@ impl Streams {
     }
 
     /// Adds an item to a call's stream. It must precede the call's answer and name the call's session.
-    pub(super) fn take(
-        &mut self,
-        params: Value,
-        bytes: usize,
-        abandoned: impl Fn(i64) -> bool,
-    ) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, params: Value, bytes: usize) -> Result<(), Fault> {
         let bad = |message: String| Fault::BadAnswer { to: "event".to_owned(), message };
         let event: Event =
             serde_json::from_value(params).map_err(|fault| bad(fault.to_string()))?;
@@ -48,11 +43,7 @@ impl Streams {
             return Err(bad(message));
         };
         let Some(stream) = self.0.get_mut(&call) else {
-            return match abandoned(call) {
-                // That call has timed out.
-                true => Ok(()),
-                false => Err(bad(format!("it belongs to call {call}, which is not in progress"))),
-            };
+            return Err(bad(format!("it belongs to call {call}, which is not in progress")));
         };
         if stream.session != event.session {
             return Err(bad(format!(

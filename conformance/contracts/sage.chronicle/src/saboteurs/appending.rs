@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::identity::is_right;
 use super::log_files::{APPENDS, READS, add, beside, bytes, events, file, line, path, put};
+use proofmark_room::arguments::contract_error;
 use proofmark_room::bend::{Call, Calls, Memory, Next, Turn, around, own_fault};
 use proofmark_room::{Adversary, Subject};
 
@@ -20,45 +22,32 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "rolls-back-the-dead",
         "what a process wrote is undone when it is killed",
-        // A scenario that shows both promises blames both.
-        &["CHRONICLE-008", "CHRONICLE-009"],
+        &["CHRONICLE-008"],
         rolls_back_the_dead,
     ),
     Adversary::saboteur(
         "writes-behind",
         "an append is acknowledged and written with the next call",
         // Visible to every check of the file itself, or from another process.
-        &[
-            "CHRONICLE-006",
-            "CHRONICLE-007",
-            "CHRONICLE-008",
-            "CHRONICLE-009",
-            "CHRONICLE-011",
-            "CHRONICLE-012",
-            "CHRONICLE-014",
-            "CHRONICLE-037",
-            "CHRONICLE-017",
-            "CHRONICLE-032",
-        ],
+        &["CHRONICLE-007", "CHRONICLE-008", "CHRONICLE-009", "CHRONICLE-032"],
         writes_behind,
     ),
     Adversary::saboteur(
         "glues-to-a-partial-line",
         "an append goes on where a torn line ended",
-        // A scenario that shows both promises blames both.
-        &["CHRONICLE-018", "CHRONICLE-019"],
+        &["CHRONICLE-019"],
         glues_to_a_partial_line,
     ),
     Adversary::saboteur(
-        "drops-every-repeat",
-        "a repeat is dropped, whatever stands in between",
+        "cuts-back-to-the-equal",
+        "a repeat cuts off what was appended since its equal",
         &["CHRONICLE-017"],
-        drops_every_repeat,
+        cuts_back_to_the_equal,
     ),
     Adversary::saboteur(
         "drops-what-another-file-has",
         "an event that stands in another chronicle is dropped",
-        &["CHRONICLE-010", "CHRONICLE-012"],
+        &["CHRONICLE-010"],
         drops_what_another_file_has,
     ),
     Adversary::saboteur(
@@ -76,7 +65,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "drops-null-members",
         "members that are null are lost",
-        &["CHRONICLE-001", "CHRONICLE-002", "CHRONICLE-011"],
+        &["CHRONICLE-002"],
         drops_null_members,
     ),
     Adversary::saboteur(
@@ -84,6 +73,12 @@ pub(crate) const ALL: &[Adversary] = &[
         "an event beyond a page is written on two lines, and read as one",
         &["CHRONICLE-007", "CHRONICLE-024", "CHRONICLE-032"],
         splits_long_lines,
+    ),
+    Adversary::saboteur(
+        "demands-more-of-known-types",
+        "an event of a well-known type that has the base fields only is refused",
+        &["CHRONICLE-066"],
+        demands_more_of_known_types,
     ),
 ];
 
@@ -213,13 +208,18 @@ fn nameless(event: &Value) -> Value {
     event
 }
 
-fn drops_every_repeat(subject: Subject) -> Subject {
+fn cuts_back_to_the_equal(subject: Subject) -> Subject {
     around(subject, APPENDS, async |call, args, inner: Next| {
         let event = nameless(&args["event"]);
-        if events(&file(&call, &args)).iter().any(|old| nameless(old) == event) {
-            return Ok(Value::Null);
+        let file = file(&call, &args);
+        let answer = inner.call(call, args).await;
+        let mut all = events(&file);
+        let repeats = all.pop().is_some_and(|last| nameless(&last) == event);
+        if repeats && let Some(equal) = all.iter().position(|old| nameless(old) == event) {
+            let kept: String = all[..=equal].iter().map(|event| format!("{event}\n")).collect();
+            put(&file, kept.as_bytes())?;
         }
-        inner.call(call, args).await
+        answer
     })
 }
 
@@ -233,7 +233,7 @@ fn drops_what_another_file_has(subject: Subject) -> Subject {
             seen.push((path(&args).to_owned(), event));
             known
         });
-        if known && args["event"].is_object() && path(&args).ends_with(".sage") {
+        if known && is_right(&args) && path(&args).ends_with(".sage") {
             return Ok(Value::Null);
         }
         inner.call(call, args).await
@@ -295,5 +295,21 @@ fn splits_long_lines(subject: Subject) -> Subject {
             put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())?;
         }
         answer
+    })
+}
+
+fn demands_more_of_known_types(subject: Subject) -> Subject {
+    const KNOWN: [&str; 4] = ["PLAN_DRAFTED", "PLAN_DENIED", "FILE_ADDED", "FILE_RENAMED"];
+    const BASE: [&str; 4] = ["type", "timestamp", "actor", "eventId"];
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let known = KNOWN.iter().any(|known| args["event"]["type"] == *known);
+        let mut members = args["event"].as_object().into_iter().flatten();
+        if known && members.all(|(name, _)| BASE.contains(&name.as_str())) {
+            return Err(contract_error(json!({
+                "name": "TypedError", "code": "EVALIDATION", "message": "a member is missing",
+                "details": [{ "field": "filePath", "reason": "is required for this type" }],
+            })));
+        }
+        inner.call(call, args).await
     })
 }

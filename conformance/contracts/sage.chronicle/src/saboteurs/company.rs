@@ -1,8 +1,9 @@
 //! Saboteurs of concurrent appends, in one process and in several.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use proofmark_protocol::Failure;
 use serde_json::Value;
 
 use super::log_files::{APPENDS, add, beside, bytes, file, line, path};
@@ -39,6 +40,18 @@ pub(crate) const ALL: &[Adversary] = &[
         "appends to several files at once all go to the first",
         &["CHRONICLE-010", "CHRONICLE-033"],
         mixes_up_files,
+    ),
+    Adversary::saboteur(
+        "loses-one-in-thirty-rounds",
+        "in about one of 30 rounds of appends at once, an append is acknowledged and lost",
+        &["CHRONICLE-031", "CHRONICLE-032"],
+        |subject| loses_in_some_rounds(subject, false),
+    ),
+    Adversary::saboteur(
+        "loses-one-in-thirty-rounds-of-processes",
+        "in about one of 30 rounds of appends by several processes, an append is acknowledged and lost",
+        &["CHRONICLE-032"],
+        |subject| loses_in_some_rounds(subject, true),
     ),
 ];
 
@@ -78,18 +91,26 @@ fn writes_in_pieces(subject: Subject) -> Subject {
     })
 }
 
-/// Whether another process also writes to the file and has marked it.
-async fn has_company(file: &Path) -> Result<bool, proofmark_protocol::Failure> {
+/// Marks this process as a writer of the file.
+fn mark_writer(file: &Path) -> Result<PathBuf, Failure> {
     let mine = beside(file, &format!(".writer-{}", std::process::id()));
     fs::write(&mine, "").map_err(own_fault)?;
-    let others = || {
-        let name = beside(file, ".writer-");
-        let entries = file.parent().map(fs::read_dir).into_iter().flatten().flatten().flatten();
-        entries.map(|entry| entry.path()).any(|other| {
-            other != mine && other.to_string_lossy().starts_with(&*name.to_string_lossy())
-        })
-    };
-    Ok(until(others).await)
+    Ok(mine)
+}
+
+/// Whether another process has marked itself as a writer of the file.
+fn has_met_company(file: &Path) -> Result<bool, Failure> {
+    let (mine, name) = (mark_writer(file)?, beside(file, ".writer-"));
+    let entries = file.parent().map(fs::read_dir).into_iter().flatten().flatten().flatten();
+    Ok(entries.map(|entry| entry.path()).any(|other| {
+        other != mine && other.to_string_lossy().starts_with(&*name.to_string_lossy())
+    }))
+}
+
+/// Whether another process also writes to the file. Waits a while for it.
+async fn has_company(file: &Path) -> Result<bool, Failure> {
+    mark_writer(file)?;
+    Ok(until(|| has_met_company(file).unwrap_or_default()).await)
 }
 
 fn loses_among_processes(subject: Subject) -> Subject {
@@ -130,5 +151,48 @@ fn mixes_up_files(subject: Subject) -> Subject {
             place.total().await;
         }
         inner.call(call, args).await
+    })
+}
+
+/// The rounds of appends at once to one file.
+#[derive(Clone, Copy, Default)]
+struct Rounds {
+    under_way: usize,
+    begun: u64,
+    /// An append of this round, or of the next with company, is to be lost.
+    due: bool,
+}
+
+/// Which rounds lose an append: about one of 30, the same ones in every run, and none of the first few.
+fn is_lossy(round: u64) -> bool {
+    const SEED: u64 = 2;
+    let mixed = (round ^ (SEED << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 32)).is_multiple_of(30)
+}
+
+fn loses_in_some_rounds(subject: Subject, only_in_company: bool) -> Subject {
+    static ROUNDS: Memory<Rounds> = Memory::new();
+    around(subject, APPENDS, move |call, args, inner: Next| async move {
+        let lost = ROUNDS.of(&call, path(&args), |rounds| {
+            let rounds = rounds.get_or_insert_default();
+            if rounds.under_way == 0 {
+                rounds.begun += 1;
+                rounds.due |= is_lossy(rounds.begun);
+            }
+            rounds.under_way += 1;
+            rounds.due && rounds.under_way > 1
+        });
+        let answer = if lost && (!only_in_company || has_met_company(&file(&call, &args))?) {
+            ROUNDS.of(&call, path(&args), |rounds| rounds.get_or_insert_default().due = false);
+            Ok(Value::Null)
+        } else {
+            if only_in_company && file(&call, &args).is_file() {
+                mark_writer(&file(&call, &args))?;
+            }
+            inner.call(call.clone(), args.clone()).await
+        };
+        ROUNDS.of(&call, path(&args), |rounds| rounds.get_or_insert_default().under_way -= 1);
+        answer
     })
 }

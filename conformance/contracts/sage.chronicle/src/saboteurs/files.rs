@@ -17,8 +17,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "makes-the-file-first",
         "a malformed event is refused when file and folder are made",
-        // A scenario that shows both promises blames both.
-        &["CHRONICLE-047", "CHRONICLE-052"],
+        &["CHRONICLE-052"],
         makes_the_file_first,
     ),
     Adversary::saboteur(

@@ -29,13 +29,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "computes-every-id",
         "appendEventWithId computes the id anew",
-        &["CHRONICLE-014", "CHRONICLE-031"],
+        &["CHRONICLE-014"],
         computes_every_id,
     ),
 ];
 
 /// Whether the reference would accept it.
-fn is_right(args: &Value) -> bool {
+pub(crate) fn is_right(args: &Value) -> bool {
     let event = &args["event"];
     let text = |value: &Value| value.is_string();
     let rest = event.get("eventId").is_none_or(text)

@@ -12,29 +12,29 @@ use sage_chronicle::{Chronicle, Entry, EventLog as _, IdRule, Options};
 use sage_errors::SageError;
 use serde_json::{Value, json};
 
-pub(super) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
-pub(super) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
+pub(crate) const APPENDS: &[&str] = &["chronicle.appendEvent", "chronicle.appendEventWithId"];
+pub(crate) const READS: &[&str] = &["chronicle.readChronicle", "chronicle.tailChronicle"];
 pub(super) const HOLD: &[&str] = &["chronicle.holdLock"];
 pub(super) const RELEASE: &[&str] = &["chronicle.releaseLock"];
 
-pub(super) fn path(args: &Value) -> &str {
+pub(crate) fn path(args: &Value) -> &str {
     args["path"].as_str().unwrap_or_default()
 }
 
 /// The file of a call.
-pub(super) fn file(call: &Call, args: &Value) -> PathBuf {
+pub(crate) fn file(call: &Call, args: &Value) -> PathBuf {
     root(call).join(path(args))
 }
 
 /// A file next to another.
-pub(super) fn beside(file: &Path, ending: &str) -> PathBuf {
+pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
 /// The content of a file; empty if it cannot be read.
-pub(super) fn bytes(file: &Path) -> Vec<u8> {
+pub(crate) fn bytes(file: &Path) -> Vec<u8> {
     fs::read(file).unwrap_or_default()
 }
 
@@ -46,7 +46,7 @@ pub(super) fn events(file: &Path) -> Vec<Value> {
     lines.filter_map(|line| serde_json::from_slice(line).ok()).filter(Value::is_object).collect()
 }
 
-pub(super) fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn put(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(file, bytes).map_err(own_fault)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn line(args: &Value) -> String {
 }
 
 /// Appends through the reference, with an id of the saboteur's choice.
-pub(super) async fn append_as(call: Call, mut args: Value, id: String) -> Reply {
+pub(crate) async fn append_as(call: Call, mut args: Value, id: String) -> Reply {
     args["event"]["eventId"] = id.into();
     let root = root(&call);
     let work = move || {
@@ -79,7 +79,7 @@ pub(super) async fn append_as(call: Call, mut args: Value, id: String) -> Reply 
     }
 }
 
-pub(super) fn refusal(error: &SageError) -> Failure {
+pub(crate) fn refusal(error: &SageError) -> Failure {
     contract_error(error.to_json())
 }
 

@@ -14,7 +14,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "sorts-by-timestamp",
         "readChronicle gives events in the order of their timestamps",
-        &["CHRONICLE-005", "CHRONICLE-017"],
+        &["CHRONICLE-005"],
         sorts_by_timestamp,
     ),
     Adversary::saboteur(
