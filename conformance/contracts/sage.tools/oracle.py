@@ -50,7 +50,7 @@ def check_patch(report, where, case):
     how = case["origin"].removeprefix(ORIGIN).split(" ", 1)[1:]
     if not case["origin"].startswith(ORIGIN) or "," in case["origin"] or how not in ([], ["-p0"]):
         return False
-    edits = [s for s in case["steps"] if s.get("args", {}).get("name") == "Edit"]
+    edits = [s for s in case.get("setup", []) + case["steps"] if s.get("args", {}).get("name") == "Edit"]
     if len(edits) != 1 or edits[0]["args"].get("context", {}).get("dryRun"):
         return False
     args, expected = edits[0]["args"]["input"], edits[0].get("returns")
