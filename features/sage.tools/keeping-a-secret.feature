@@ -10,8 +10,8 @@ Feature: Keeping a secret
       { "type": "object", "properties": { "target": { "type": "string" }, "auth": { "type": "string" } }, "required": ["target", "auth"] }
       """
 
-  @id:story/the-tool-gets-the-key @shows:TOOLS-120
-  Scenario: The tool gets the key, and the model does not
+  @id:story/the-tool-gets-the-key @shows:TOOLS-107
+  Scenario: The tool gets the key
     Given the tool "Deploy" will answer:
       """
       { "ok": true, "data": { "url": "https://prod.test/?auth=k3y-Zt81-pq", "log": ["sent Bearer k3y-Zt81-pq"] } }
@@ -28,7 +28,6 @@ Feature: Keeping a secret
       """
       { "name": "Deploy", "input": { "target": "prod", "auth": "Bearer k3y-Zt81-pq" } }
       """
-    And "k3y-Zt81-pq" is nowhere in what it said
 
   @id:story/a-key-that-nobody-has @shows:TOOLS-110
   Scenario: Nobody has the key
@@ -45,24 +44,48 @@ Feature: Keeping a secret
       { "$open": { "ok": false, "error": { "$open": { "code": { "$oneOf": ["EPERMISSION", "ESECRET_NOT_FOUND"] } } } } }
       """
 
-  @id:story/a-program-that-tells @shows:TOOLS-119
-  Scenario: A program prints its arguments
-    Given the permission "Bash"
-    And the file "deploy.sh" holds:
-      """
-      printf 'using %s\n' "$1"
-      printf 'cannot log in with %s\n' "$1" >&2
-      """
-    When the tool "Bash" is run with:
-      """
-      { "command": "/bin/sh", "args": ["deploy.sh", "$ENV.DEPLOY_KEY"] }
-      """
-    Then the tool answers:
-      """
-      { "code": 0, "stdout": { "$any": "string" }, "stderr": { "$any": "string" } }
-      """
-    And the fake "secrets" was asked "get" with:
-      """
-      { "key": "DEPLOY_KEY" }
-      """
-    And "k3y-Zt81-pq" is nowhere in what it said
+  Rule: Programs get the key, too
+
+    Background:
+      Given the permission "Bash"
+      And the file "keep.sh" holds:
+        """
+        printf '%s\n' "$1" > kept.txt
+        """
+      When the tool "Bash" is run with:
+        """
+        { "command": "/bin/sh", "args": ["keep.sh", "$ENV.DEPLOY_KEY"] }
+        """
+      Then it returns:
+        """
+        { "$open": { "ok": true } }
+        """
+      And the fake "secrets" was asked "get" with:
+        """
+        { "key": "DEPLOY_KEY" }
+        """
+      And the file "kept.txt" begins with:
+        """
+        k3y-Zt81-pq
+        """
+
+    @id:story/a-program-that-tells @shows:TOOLS-119
+    Scenario: A program prints its arguments
+      Given the file "deploy.sh" holds:
+        """
+        printf 'using %s\n' "$1"
+        printf 'cannot log in with %s\n' "$1" >&2
+        """
+      When the tool "Bash" is run with:
+        """
+        { "command": "/bin/sh", "args": ["deploy.sh", "$ENV.DEPLOY_KEY"] }
+        """
+      Then it returns:
+        """
+        { "$any": "object" }
+        """
+      And the fake "secrets" was asked "get" with:
+        """
+        { "key": "DEPLOY_KEY" }
+        """
+      And "k3y-Zt81-pq" is nowhere in what it said

@@ -1,5 +1,5 @@
 Feature: Mending a file
-  An agent looks at a file, writes a patch for it, has it checked, and has it applied. What does not
+  An agent looks at a file, writes a patch for it, and has it applied. What does not
   fit is not forced, and nothing happens that nobody allowed.
 
   Background:
@@ -10,34 +10,12 @@ Feature: Mending a file
       }
       """
 
-  @id:story/read-check-apply @shows:TOOLS-051 @shows:TOOLS-065
+  @id:story/read-check-apply @shows:TOOLS-051
   Scenario: A typing error is found and mended
     Given the permission "Edit"
     When the tool "Read" is run with:
       """
       { "file": "src/greet.ts" }
-      """
-    Then the tool answers:
-      """
-      { "content": "export function greet(name: string) {\n  return \"Helo, \" + name;\n}\n" }
-      """
-    When the tool "Edit" is run with:
-      """
-      {
-        "file": "src/greet.ts",
-        "patch": "@@ -1,3 +1,3 @@\n export function greet(name: string) {\n-  return \"Helo, \" + name;\n+  return \"Hello, \" + name;\n }\n",
-        "strategy": "check"
-      }
-      """
-    Then the tool answers:
-      """
-      { "patched": { "$any": "boolean" }, "diff": { "$optional": { "$any": "string" } } }
-      """
-    And the file "src/greet.ts" holds:
-      """
-      export function greet(name: string) {
-        return "Helo, " + name;
-      }
       """
     When the tool "Edit" is run with:
       """
@@ -48,7 +26,7 @@ Feature: Mending a file
       """
     Then the tool answers:
       """
-      { "patched": true, "diff": { "$optional": { "$any": "string" } } }
+      { "$any": "value" }
       """
     And the file "src/greet.ts" holds:
       """
@@ -64,7 +42,10 @@ Feature: Mending a file
       """
       { "file": "src/greet.ts", "patch": "@@ -1,3 +1,3 @@\n export function greet(who: string) {\n-  return \"Helo, \" + who;\n+  return \"Hello, \" + who;\n }\n" }
       """
-    Then the tool is refused with EVALIDATION
+    Then it returns:
+      """
+      { "$open": { "ok": false } }
+      """
     And the file "src/greet.ts" holds:
       """
       export function greet(name: string) {

@@ -50,12 +50,13 @@ def check_patch(report, where, case):
     how = case["origin"].removeprefix(ORIGIN).split(" ", 1)[1:]
     if not case["origin"].startswith(ORIGIN) or "," in case["origin"] or how not in ([], ["-p0"]):
         return False
-    edits = [s for s in case["steps"] if s.get("args", {}).get("name") == "Edit"]
+    edits = [s for s in case.get("setup", []) + case["steps"] if s.get("args", {}).get("name") == "Edit"]
     if len(edits) != 1 or edits[0]["args"].get("context", {}).get("dryRun"):
         return False
     args, expected = edits[0]["args"]["input"], edits[0].get("returns")
     if args.get("strategy") == "check" or not isinstance(expected, dict) or "/" in args["file"]:
         return False
+    expected = expected.get("$open", expected)
     old = content(case.get("given", {}).get("files", {}).get(args["file"]))
     fits, new = applied(args["file"], old, args["patch"], how[0] if how else "-p1")
     report.golden(f"{where}, whether git takes it", expected.get("ok"), fits)

@@ -1,12 +1,13 @@
 //! Laws of `sage.tools`.
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use proofmark_judge::law::Law;
 use proofmark_judge::law::values::{literal, text, value};
 
 const REGISTER: &str = "tools.register";
+const GET: &str = "tools.get";
 const VALIDATE: &str = "tools.validate";
 const EXECUTE: &str = "tools.execute";
 
@@ -23,8 +24,8 @@ pub(crate) const LAWS: &[Law] = &[
                 .prop_map(|content| {
                     let input = literal(json!({ "file": "a.txt", "content": content }));
                     let context = json!({ "permissions": ["Write"] });
-                    let done = result(&json!({ "$any": "object" }));
-                    let step = execute("Write", &input, &context, &done);
+                    let step =
+                        execute("Write", &input, &context, &json!({ "$open": { "ok": true } }));
                     json!({ "steps": [step], "leaves": { "a.txt": { "text": content } } })
                 })
                 .boxed()
@@ -48,7 +49,7 @@ pub(crate) const LAWS: &[Law] = &[
                 })
                 .prop_filter("no mark", |content| !content.starts_with('\u{feff}'))
                 .prop_map(|content| {
-                    let data = literal(json!({ "content": content }));
+                    let data = json!({ "$open": { "content": literal(json!(content)) } });
                     let input = json!({ "file": "a.txt" });
                     let step = execute("Read", &input, &json!({}), &result(&data));
                     let files = json!({ "a.txt": { "text": content } });
@@ -63,14 +64,26 @@ pub(crate) const LAWS: &[Law] = &[
         why: "Validation that changes what it lets through runs another call than was asked for.",
         shows: &["TOOLS-017"],
         origin: "contract",
-        operations: &[REGISTER, VALIDATE],
+        operations: &[GET, VALIDATE],
         inputs: || {
-            value()
-                .prop_map(|value| {
-                    let input = json!({ "value": value });
-                    let args = json!({ "name": "Take", "input": literal(input.clone()) });
-                    let step = json!({ "call": VALIDATE, "args": args, "returns": literal(input) });
-                    with_tool(json!([]), vec![step])
+            (text(), proptest::option::of(value()))
+                .prop_map(|(query, params)| {
+                    let mut input = json!({ "query": query });
+                    if let Some(value) = params {
+                        input["params"] = json!({ "value": value });
+                    }
+                    let args = json!({ "name": "GraphQuery", "input": literal(input.clone()) });
+                    let members = input.as_object().into_iter().flatten();
+                    let members: Map<String, Value> = members
+                        .map(|(name, value)| (name.clone(), literal(value.clone())))
+                        .collect();
+                    let returns = json!({ "$open": members });
+                    let known = json!({
+                        "call": GET, "args": { "name": "GraphQuery" },
+                        "returns": { "$any": "object" },
+                    });
+                    let step = json!({ "call": VALIDATE, "args": args, "returns": returns });
+                    json!({ "setup": [known], "steps": [step] })
                 })
                 .boxed()
         },
@@ -89,15 +102,12 @@ pub(crate) const LAWS: &[Law] = &[
                     let input = json!({ "value": format!("{before}$ENV.KEY {after}") });
                     let filled = json!({ "value": format!("{before}{secret} {after}") });
                     let answers = json!([{ "value": { "ok": true, "data": {} } }]);
-                    let mut step =
-                        execute("Take", &literal(input), &injecting(), &result(&json!({})));
-                    step["asks"] = json!([
-                        { "fake": "secrets", "method": "get", "args": { "key": "KEY" } },
-                        {
-                            "fake": "tools", "method": "execute",
-                            "args": { "name": "Take", "input": literal(filled) },
-                        },
-                    ]);
+                    let any = json!({ "$any": "object" });
+                    let mut step = execute("Take", &literal(input), &injecting(), &any);
+                    step["asks"] = json!({ "$contains": [{
+                        "fake": "tools", "method": "execute",
+                        "args": { "name": "Take", "input": literal(filled) },
+                    }] });
                     with_secret(with_tool(answers, vec![step]), &secret)
                 })
                 .boxed()
@@ -117,10 +127,11 @@ pub(crate) const LAWS: &[Law] = &[
                     let data = json!({ "deep": [[{ "told": output }]], "beside": beside });
                     let answers = json!([{ "value": { "ok": true, "data": data } }]);
                     let input = json!({ "value": "$ENV.KEY" });
-                    let done = result(&json!({ "$any": "object" }));
-                    let mut step = execute("Take", &input, &injecting(), &done);
+                    let any = json!({ "$any": "object" });
+                    let mut step = execute("Take", &input, &injecting(), &any);
+                    step["assumes"] = json!({ "returns": { "$open": { "ok": true } } });
                     step["hides"] = json!([secret]);
-                    step["asks"] = json!({ "$startsWith": [
+                    step["asks"] = json!({ "$contains": [
                         { "fake": "secrets", "method": "get", "args": { "key": "KEY" } },
                     ] });
                     with_secret(with_tool(answers, vec![step]), &secret)
@@ -130,8 +141,9 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
+/// The text does not say whether a registered tool needs a permission.
 fn injecting() -> Value {
-    json!({ "secrets": true })
+    json!({ "secrets": true, "permissions": ["Take"] })
 }
 
 fn execute(name: &str, input: &Value, context: &Value, returns: &Value) -> Value {
@@ -140,17 +152,16 @@ fn execute(name: &str, input: &Value, context: &Value, returns: &Value) -> Value
 }
 
 fn result(data: &Value) -> Value {
-    json!({ "ok": true, "data": data, "meta": { "$optional": { "$any": "object" } } })
+    json!({ "$open": { "ok": true, "data": data } })
 }
 
-/// Steps after registering a tool `Take`, which accepts any `value`.
+/// After registering a tool `Take`, which accepts any `value`.
 fn with_tool(answers: Value, steps: Vec<Value>) -> Value {
     let schema = json!({ "type": "object", "properties": { "value": {} } });
     let tool = json!({ "name": "Take", "schema": schema });
     let register = json!({ "call": REGISTER, "args": { "tool": tool }, "returns": null });
-    let steps: Vec<Value> = [register].into_iter().chain(steps).collect();
     let tools = json!({ "results": { "Take": answers } });
-    json!({ "given": { "fakes": { "tools": tools } }, "steps": steps })
+    json!({ "given": { "fakes": { "tools": tools } }, "setup": [register], "steps": steps })
 }
 
 fn with_secret(mut case: Value, secret: &str) -> Value {

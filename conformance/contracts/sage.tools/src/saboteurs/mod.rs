@@ -6,6 +6,5 @@
 mod running;
 mod vault;
 
-use proofmark_room::Adversary;
-
-pub(crate) const THEMES: &[&[Adversary]] = &[running::ALL, vault::ALL];
+pub(crate) use running::ALL as RUNNING;
+pub(crate) use vault::ALL as VAULT;

@@ -18,7 +18,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-after-a-refusal",
         "a Write without permission is refused, and done",
-        &["TOOLS-016", "TOOLS-085", "TOOLS-087", "TOOLS-089"],
+        &["TOOLS-085", "TOOLS-087"],
         |subject| {
             writes_what_is_refused(subject, |call, args| {
                 !may(args, "Write") && !leads_out(call, args) && !is_in_sage(args)
@@ -72,7 +72,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "checks-by-doing",
         "an Edit that should only be checked is applied",
-        &["TOOLS-051", "TOOLS-065", "TOOLS-066"],
+        &["TOOLS-065"],
         |subject| {
             around(subject, EXECUTE, async |call, mut args: Value, inner: Next| {
                 if args["input"]["strategy"] == "check" {
@@ -85,20 +85,20 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "touches-what-does-not-fit",
         "an Edit that is refused leaves its mark in the file",
-        &["TOOLS-053", "TOOLS-055", "TOOLS-057", "TOOLS-058", "TOOLS-061", "TOOLS-063"],
+        &["TOOLS-053", "TOOLS-055", "TOOLS-057"],
         touches_what_does_not_fit,
     ),
     Adversary::saboteur(
         "runs-what-does-not-fit",
         "input that is refused is executed all the same",
         // Refused input must never reach a tool.
-        &["TOOLS-006", "TOOLS-021", "TOOLS-027", "TOOLS-028", "TOOLS-117", "TOOLS-123"],
+        &["TOOLS-006", "TOOLS-027"],
         |subject| runs_what_is_refused(subject, &["EVALIDATION"]),
     ),
     Adversary::saboteur(
         "runs-without-its-secret",
         "a tool whose secret is missing is executed all the same",
-        &["TOOLS-110", "TOOLS-118"],
+        &["TOOLS-110"],
         |subject| runs_what_is_refused(subject, &["ESECRET_NOT_FOUND", "EPERMISSION"]),
     ),
     Adversary::saboteur(
@@ -143,7 +143,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "lists-tools-in-turn",
         "the list of tools begins with another one each time",
-        &["TOOLS-009", "TOOLS-010"],
+        &["TOOLS-009"],
         lists_tools_in_turn,
     ),
 ];

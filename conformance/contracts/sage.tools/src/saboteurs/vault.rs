@@ -1,8 +1,10 @@
-//! Secrets that are fetched too early or too often, or that leak.
+//! Secrets that are fetched too early, or that leak.
+
+use std::fs;
 
 use serde_json::{Value, json};
 
-use proofmark_room::bend::{Call, Next, around};
+use proofmark_room::bend::{Call, Next, around, root};
 use proofmark_room::{Adversary, Subject};
 
 const EXECUTE: &[&str] = &["tools.execute"];
@@ -11,13 +13,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "logs-what-tools-get",
         "the input of a tool is logged with its secrets",
-        &["TOOLS-121", "TOOLS-124"],
+        &["TOOLS-121", "TOOLS-123"],
         logs_what_tools_get,
     ),
     Adversary::saboteur(
         "tells-what-commands-got",
         "stdout of Bash is not looked at for secrets",
-        &["TOOLS-119", "TOOLS-123", "TOOLS-125", "TOOLS-127", "TOOLS-128", "TOOLS-130"],
+        &["TOOLS-119", "TOOLS-123", "TOOLS-125", "TOOLS-126", "TOOLS-130"],
         |subject| injects_by_itself(subject, "Bash"),
     ),
     Adversary::saboteur(
@@ -27,10 +29,10 @@ pub(crate) const ALL: &[Adversary] = &[
         fetches_before_it_asks,
     ),
     Adversary::saboteur(
-        "fetches-too-often",
-        "a secret that stands in two places is fetched three times",
-        &["TOOLS-113"],
-        fetches_too_often,
+        "checks-a-path-before-its-secrets",
+        "the path of a Write is checked while a placeholder stands in it, and not again",
+        &["TOOLS-090", "TOOLS-098"],
+        checks_a_path_before_its_secrets,
     ),
 ];
 
@@ -140,22 +142,25 @@ fn fetches_before_it_asks(subject: Subject) -> Subject {
     })
 }
 
-fn fetches_too_often(subject: Subject) -> Subject {
+fn checks_a_path_before_its_secrets(subject: Subject) -> Subject {
     around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
-        if injects(&args) {
-            let mut names = Vec::new();
-            placeholders(&args["input"], &mut names);
-            let mut seen: Vec<&String> = Vec::new();
-            for name in &names {
-                if seen.contains(&name) {
-                    // The first value is used. One fetch per occurrence would be right.
-                    for _ in 0..2 {
-                        let _again = call.ask("secrets", "get", json!({ "key": name })).await;
-                    }
-                }
-                seen.push(name);
-            }
+        let given = args["input"]["file"].as_str().unwrap_or_default().to_owned();
+        let mut names = Vec::new();
+        placeholders(&args["input"]["file"], &mut names);
+        let answer = inner.call(call.clone(), args.clone()).await;
+        let refused = answer.as_ref().is_ok_and(|result| result["error"]["code"] == "EPERMISSION");
+        let named = given.split("$ENV.").next().unwrap_or_default();
+        // Elsewhere it writes nothing that another case would notice.
+        if args["name"] != "Write" || !injects(&args) || !refused || names.len() != 1 {
+            return answer;
         }
-        inner.call(call, args).await
+        let secret = call.ask("secrets", "get", json!({ "key": names[0] })).await;
+        if let Ok(Value::String(secret)) = secret
+            && secret.contains('/')
+        {
+            let place = root(&call).join(format!("{named}{secret}"));
+            let _done = fs::write(place, args["input"]["content"].as_str().unwrap_or_default());
+        }
+        answer
     })
 }
