@@ -6,7 +6,7 @@ use crate::case::{CallStep, Outcome};
 use crate::matcher::{Difference, Pattern};
 use crate::saved::Saved;
 use crate::transcript::Ask;
-use crate::value::bounded;
+use crate::value::{append_joined, bounded};
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -98,24 +98,8 @@ pub fn asked(asks: &[Ask]) -> Value {
 /// are joined and empty ones dropped.
 pub fn joined(events: &[Value]) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::with_capacity(events.len());
-    for event in events {
-        match (text_of(event), joined.last_mut().filter(|last| text_of(last).is_some())) {
-            (Some(""), _) => {}
-            (Some(more), Some(Value::Object(last))) => {
-                if let Some(Value::String(text)) = last.get_mut("value") {
-                    text.push_str(more);
-                }
-            }
-            _ => joined.push(event.clone()),
-        }
-    }
+    events.iter().for_each(|event| append_joined(&mut joined, event));
     joined
-}
-
-/// The text of `{"type": "text", "value": …}`, if the item has exactly this form.
-fn text_of(event: &Value) -> Option<&str> {
-    let map = event.as_object().filter(|map| map.len() == 2)?;
-    (map.get("type")? == "text").then(|| map.get("value")?.as_str()).flatten()
 }
 
 /// The first of these texts that occurs in a value, and where.

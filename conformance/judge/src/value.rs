@@ -60,3 +60,22 @@ fn is_larger(value: &Value, left: &mut usize) -> bool {
         _ => false,
     }
 }
+
+/// Appends an item of a stream. A text is appended to the text before it, and an empty one is dropped.
+pub(crate) fn append_joined(items: &mut Vec<Value>, item: &Value) {
+    match (text_of(item), items.last_mut().filter(|last| text_of(last).is_some())) {
+        (Some(""), _) => {}
+        (Some(more), Some(Value::Object(last))) => {
+            if let Some(Value::String(text)) = last.get_mut("value") {
+                text.push_str(more);
+            }
+        }
+        _ => items.push(item.clone()),
+    }
+}
+
+/// The text of `{"type": "text", "value": …}`, if the item has exactly this form.
+fn text_of(item: &Value) -> Option<&str> {
+    let map = item.as_object().filter(|map| map.len() == 2)?;
+    (map.get("type")? == "text").then(|| map.get("value")?.as_str()).flatten()
+}

@@ -1,7 +1,7 @@
 //! Streams of a language model that are paired, forwarded, stopped or cached wrongly.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use sage_utils::canonical_json;
 use serde_json::{Value, json};
@@ -9,53 +9,42 @@ use serde_json::{Value, json};
 use proofmark_room::bend::{Call, Memory, Next, Reply, around};
 use proofmark_room::{Adversary, Subject};
 
-const CHAT: &[&str] = &["llm.createChatStream"];
-
-/// Requirements that every whole stream with a result shows.
-const WITH_RESULTS: &[&str] = &[
-    "LLM-024", "LLM-026", "LLM-027", "LLM-028", "LLM-029", "LLM-030", "LLM-033", "LLM-034",
-    "LLM-035", "LLM-036", "LLM-037", "LLM-038", "LLM-039", "LLM-040", "LLM-041", "LLM-042",
-    "LLM-043", "LLM-044", "LLM-045", "LLM-046", "LLM-048", "LLM-052", "LLM-053", "LLM-054",
-    "LLM-065", "LLM-066",
-];
+use crate::bent::{CHAT, changing, held, is};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "mixes-results-up",
         "a good result goes to the call before it",
-        &["LLM-025", "LLM-027", "LLM-040", "LLM-041", "LLM-043", "LLM-044", "LLM-065"],
+        &["LLM-025"],
         mixes_results_up,
     ),
     Adversary::saboteur(
         "tells-results-twice",
         "every result is sent twice",
-        WITH_RESULTS,
+        &["LLM-024", "LLM-026"],
         |subject| {
-            around(subject, CHAT, async |call: Call, args, inner: Next| {
-                let twice = |item: Value| match is(&item, "tool_result") {
-                    true => vec![item.clone(), item],
-                    false => vec![item],
-                };
-                inner.call(call.changing_items(twice), args).await
+            changing(subject, |item| match is(&item, "tool_result") {
+                true => vec![item.clone(), item],
+                false => vec![item],
             })
         },
     ),
     Adversary::saboteur(
         "tells-results-first",
         "a result is sent before its call",
-        WITH_RESULTS,
+        &["LLM-024", "LLM-026"],
         tells_results_first,
     ),
     Adversary::saboteur(
         "leaves-calls-open",
         "a call that nobody ran has no result",
-        &["LLM-024", "LLM-029", "LLM-041"],
+        &["LLM-024"],
         leaves_calls_open,
     ),
     Adversary::saboteur(
         "tells-of-another-provider",
         "the models of the provider that is set, whichever was named",
-        &["LLM-003", "LLM-004", "LLM-005", "LLM-007"],
+        &["LLM-003"],
         |subject| {
             around(subject, &["llm.listModels"], async |call, mut args: Value, inner: Next| {
                 if let Value::Object(args) = &mut args {
@@ -68,24 +57,20 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "runs-what-it-refused",
         "a call that is refused is executed all the same",
-        // A refused call must never reach a tool.
-        &[
-            "LLM-031", "LLM-032", "LLM-033", "LLM-034", "LLM-035", "LLM-036", "LLM-037", "LLM-040",
-            "LLM-065",
-        ],
+        &["LLM-031", "LLM-034", "LLM-035", "LLM-037"],
         runs_what_it_refused,
     ),
     Adversary::saboteur(
         "gathers-until-the-end",
         "items are passed on when the stream is over, whether or not anybody is left",
-        &["LLM-011", "LLM-012", "LLM-054", "LLM-055", "LLM-062"],
+        &["LLM-011", "LLM-054"],
         gathers_until_the_end,
     )
     .slow(),
     Adversary::saboteur(
         "lets-the-provider-run",
         "a provider is never asked to stop",
-        &["LLM-038", "LLM-039", "LLM-049", "LLM-050", "LLM-054", "LLM-055"],
+        &["LLM-050", "LLM-054"],
         |subject| {
             around(subject, CHAT, async |call, args, inner: Next| {
                 inner.call(call.answering(never_stops), args).await
@@ -95,7 +80,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "ignores-limits-of-time",
         "a stream that stalls stalls for ever",
-        &["LLM-048", "LLM-049", "LLM-050", "LLM-051", "LLM-052", "LLM-053", "LLM-062"],
+        &["LLM-049"],
         ignores_limits_of_time,
     )
     .slow(),
@@ -113,11 +98,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "always-caches",
         "the prompt cache is on without being asked for",
-        // Any two equal requests show it.
-        &[
-            "LLM-004", "LLM-009", "LLM-010", "LLM-014", "LLM-027", "LLM-040", "LLM-056", "LLM-060",
-            "LLM-064",
-        ],
+        &["LLM-056"],
         |subject| {
             around(subject, CHAT, async |call, mut args: Value, inner: Next| {
                 args["cache"] = json!(true);
@@ -128,14 +109,16 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "caches-across-temperatures",
         "the prompt cache answers a question that was put at another temperature",
-        &["LLM-057", "LLM-061"],
-        |subject| caches_by(subject, &["temperature", "requestId", "timeoutMs"]),
+        &["LLM-057"],
+        |subject| {
+            caches_by(subject, |options| key(options, &["temperature", "requestId", "timeoutMs"]))
+        },
     ),
     Adversary::saboteur(
         "caches-by-request",
         "the prompt cache takes another request id for another question",
         &["LLM-059"],
-        |subject| caches_by(subject, &[]),
+        |subject| caches_by(subject, |options| key(options, &[])),
     ),
     Adversary::saboteur(
         "caches-what-failed",
@@ -146,7 +129,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "answers-otherwise-the-next-time",
         "the same request gives another stream when it is made again",
-        &["LLM-040", "LLM-056", "LLM-064"],
+        &["LLM-064"],
         answers_otherwise,
     ),
 ];
@@ -172,10 +155,6 @@ fn ignores_limits_of_time(subject: Subject) -> Subject {
 
 fn never_stops(fake: &str, method: &str, _: &Value) -> Option<Reply> {
     (fake == "llm" && method == "stop").then_some(Ok(Value::Null))
-}
-
-fn is(item: &Value, kind: &str) -> bool {
-    item["type"] == kind
 }
 
 fn mixes_results_up(subject: Subject) -> Subject {
@@ -282,8 +261,13 @@ fn gathers_until_the_end(subject: Subject) -> Subject {
     })
 }
 
-/// Caches streams by request. These options are not part of the cache key.
-fn caches_by(subject: Subject, passed_over: &'static [&'static str]) -> Subject {
+/// The options as a cache key, without these members.
+fn key(options: &Value, passed_over: &[&str]) -> String {
+    canonical_json(&without_members(options, passed_over))
+}
+
+/// Caches streams by this key of their options.
+pub(crate) fn caches_by(subject: Subject, key: fn(&Value) -> String) -> Subject {
     static KEPT: Memory<Vec<Value>> = Memory::new();
     static PROVIDER: Memory<String> = Memory::new();
     let subject =
@@ -296,7 +280,7 @@ fn caches_by(subject: Subject, passed_over: &'static [&'static str]) -> Subject 
             return inner.call(call, args).await;
         }
         args["cache"] = json!(false);
-        let question = canonical_json(&without_members(&args["options"], passed_over));
+        let question = key(&args["options"]);
         let provider = PROVIDER.of(&call, "", |name| name.clone()).unwrap_or_default();
         let question = format!("{provider} {question}");
         if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
@@ -317,8 +301,7 @@ fn caches_what_failed(subject: Subject) -> Subject {
         if args["cache"] != true {
             return inner.call(call, args).await;
         }
-        let question =
-            canonical_json(&without_members(&args["options"], &["requestId", "timeoutMs"]));
+        let question = key(&args["options"], &["requestId", "timeoutMs"]);
         if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
             items.into_iter().for_each(|item| call.emit(item));
             return Ok(Value::Null);
@@ -363,8 +346,4 @@ fn answers_otherwise(subject: Subject) -> Subject {
         });
         inner.call(call, args).await
     })
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -114,6 +114,19 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
                 )),
             }
         }
+        "$among" => {
+            let parts = argument.as_object().filter(|map| map.len() == 2);
+            match parts.and_then(|map| Some((map.get("items")?, map.get("value")?))) {
+                Some((items, inner)) => {
+                    let items = Box::new(compile(items, Position::Value)?);
+                    let inner = Box::new(compile(inner, Position::Value)?);
+                    Ok(Node::Among { items, inner })
+                }
+                None => Err(format!(
+                    "`$among` takes {{\"items\": which items count, \"value\": what they are}}, not {argument}"
+                )),
+            }
+        }
         "$optional" if place == Position::Member => {
             Ok(Node::Optional(Box::new(compile(argument, Position::Value)?)))
         }
@@ -137,7 +150,7 @@ fn matcher(name: &str, argument: &Value, place: Position) -> Result<Node, String
         "$repeat" => Err("`$repeat` can only be an item of an array".to_owned()),
         "$bless" => Err("`$bless` can only be the whole `returns` of a call in a fixture; write the expected value here".to_owned()),
         other => Err(format!(
-            "unknown matcher `{other}`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat"
+            "unknown matcher `{other}`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $among, $ref, $literal and $repeat"
         )),
     }
 }

@@ -126,6 +126,8 @@ fn frees(node: &Node, path: &[Segment], touch: Touch) -> Option<&'static str> {
             Some((_, rest)) => items.iter().find_map(|item| frees(item, rest, touch)),
         },
         Node::Contains(_) => Some("$contains"),
+        // Which items are compared depends on the value.
+        Node::Among { .. } => Some("$among"),
         // Number and order are free; each item is not.
         Node::Each(item) => match path.split_first() {
             None => matches!(touch, Touch::Length | Touch::Order).then_some("$each"),
@@ -163,6 +165,7 @@ fn freedom_within(node: &Node) -> Option<&'static str> {
         Node::StartsWith(_) => Some("$startsWith"),
         Node::Unordered(_) => Some("$unordered"),
         Node::Contains(_) => Some("$contains"),
+        Node::Among { .. } => Some("$among"),
         Node::Each(_) => Some("$each"),
     }
 }

@@ -15,7 +15,7 @@ pub use self::freedom::{Change, Segment, Touch, changes};
 use self::compile::{Position, compile, members};
 use self::words::{around_first_difference, push_index, push_key, short, wanted};
 use crate::saved::Saved;
-use crate::value::sorted;
+use crate::value::{append_joined, sorted};
 
 /// A compiled expectation.
 #[derive(Debug, Clone)]
@@ -54,6 +54,11 @@ enum Node {
     /// At most this many bytes, and the inner pattern.
     Within {
         bytes: usize,
+        inner: Box<Node>,
+    },
+    /// An array of which only those items count that match. They match the inner pattern in their order.
+    Among {
+        items: Box<Node>,
         inner: Box<Node>,
     },
     /// A saved answer.
@@ -233,6 +238,17 @@ impl Comparison<'_> {
                 }
                 self.differ(inner, got, path)
             }
+            Node::Among { items, inner } => {
+                let Some((places, counted)) = self.among(items, got) else {
+                    return Some(Difference::new(path, "an array", short(got)));
+                };
+                let length = path.len();
+                let difference = self.differ(inner, &counted.into(), path);
+                difference.map(|difference| {
+                    let path = original_place(&difference.path, length, &places);
+                    Difference { path, ..difference }
+                })
+            }
             Node::Each(item) => {
                 let Value::Array(items) = got else {
                     return Some(Difference::new(path, "an array", short(got)));
@@ -250,6 +266,19 @@ impl Comparison<'_> {
             Node::Unordered(expected) => self.differ_in_any_order(expected, got, path, true),
             Node::Contains(expected) => self.differ_in_any_order(expected, got, path, false),
         }
+    }
+
+    /// The items of an array that match, with adjacent texts joined, and the place where each begins.
+    fn among(self, node: &Node, got: &Value) -> Option<(Vec<usize>, Vec<Value>)> {
+        let mut places = Vec::new();
+        let mut counted: Vec<Value> = Vec::new();
+        for (place, item) in got.as_array()?.iter().enumerate() {
+            if self.differ(node, item, &mut String::new()).is_none() {
+                append_joined(&mut counted, item);
+                places.resize(counted.len(), place);
+            }
+        }
+        Some((places, counted))
     }
 
     /// The saved answer lacks what the pattern refers to.
@@ -348,6 +377,18 @@ impl Comparison<'_> {
                 Difference::new(path, expected, got)
             }),
         }
+    }
+}
+
+/// A difference names an item by its place among those that count. Its place in the whole array helps people more.
+fn original_place(path: &str, length: usize, places: &[usize]) -> String {
+    let (before, inside) = path.split_at(length);
+    let item = inside.strip_prefix('[').and_then(|inside| inside.split_once(']'));
+    let place =
+        item.and_then(|(index, rest)| Some((places.get(index.parse::<usize>().ok()?)?, rest)));
+    match place {
+        Some((place, rest)) => format!("{before}[{place}]{rest}"),
+        None => before.to_owned(),
     }
 }
 

@@ -45,6 +45,17 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
             items.truncate(nodes.len());
             nodes.iter().zip(items).for_each(|(node, item)| settle(node, item, saved));
         }
+        (Node::Among { items: node, inner }, got) => {
+            let Some((_, counted)) = (Comparison { saved }).among(node, got) else { return };
+            *got = counted.into();
+            let mut settled = got.clone();
+            settle(inner, &mut settled, saved);
+            // An item that is blank may count no more.
+            let again = (Comparison { saved }).among(node, &settled);
+            if again.is_some_and(|(_, counted)| Value::from(counted) == settled) {
+                *got = settled;
+            }
+        }
         (Node::Within { inner, .. }, value) => settle(inner, value, saved),
         // Which of the values it is may depend on timing.
         (Node::OneOf(choices), value) => {
@@ -125,18 +136,19 @@ mod tests {
             "short": { "$within": { "bytes": 9, "value": { "$any": "string" } } },
             "each": { "$each": { "$any": "number" } },
             "full": { "$nonEmpty": "string" },
+            "texts": { "$among": { "items": { "$any": "string" }, "value": ["a", { "$any": "string" }] } },
         }))
         .unwrap();
         let mut value = json!({
             "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
             "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7], "which": { "a": ["new"] }, "like": "new", "short": "abc",
-            "each": [1, 2], "full": "abc",
+            "each": [1, 2], "full": "abc", "texts": [1, "a", 2, "b"],
         });
         pattern.settle(&mut value, &Saved::default());
         let settled = json!({
             "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
             "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1], "which": { "a": ["old"] }, "like": "new", "short": "",
-            "each": [], "full": "abc",
+            "each": [], "full": "abc", "texts": ["a", ""],
         });
         assert_eq!(value, settled);
         assert_eq!(pattern.difference(&value), None, "it still matches");

@@ -56,6 +56,9 @@ pub(super) fn wanted(node: &Node) -> String {
             clip(format!("[{}, …]", items.iter().map(wanted).collect::<Vec<_>>().join(", ")))
         }
         Node::Each(item) => clip(format!("an array in which each item is {}", wanted(item))),
+        Node::Among { items, inner } => {
+            clip(format!("{}, of the items that are {}", wanted(inner), wanted(items)))
+        }
         Node::Contains(items) => clip(format!(
             "an array with [{}]",
             items.iter().map(wanted).collect::<Vec<_>>().join(", ")

@@ -54,6 +54,12 @@ fn check(pattern: Value, got: Value, difference: Option<[&str; 3]>) {
 #[case::contains(json!({"$contains": [3, 1]}), json!([0, 1, 2, 3]))]
 #[case::contains_twice(json!({"$contains": [1, 1]}), json!([1, 0, 1]))]
 #[case::contains_without_greed(json!({"$contains": [{"$any": "integer"}, 1]}), json!([1, "x", 2]))]
+#[case::among(json!({"$among": {"items": {"$any": "number"}, "value": [1, 2]}}), json!(["x", 1, null, 2]))]
+#[case::among_none(json!({"$among": {"items": {"$any": "number"}, "value": []}}), json!(["x"]))]
+#[case::among_texts_that_become_adjacent(
+    json!({"$among": {"items": {"$open": {"type": "text"}}, "value": [{"type": "text", "value": "ab"}]}}),
+    json!([{"type": "text", "value": "a"}, {"type": "ping"}, {"type": "text", "value": "b"}])
+)]
 #[case::starts_with(json!({"$startsWith": [1, {"$any": "null"}]}), json!([1, null, 3]))]
 #[case::starts_with_all(json!({"$startsWith": [1]}), json!([1]))]
 #[case::literal(json!({"$literal": {"$any": "string", "a": [{"$open": 1}]}}), json!({"a": [{"$open": 1}], "$any": "string"}))]
@@ -113,6 +119,10 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::contains_counts(json!({"$contains": [1, 1]}), json!([1, 2, 3]), ["$", "an item that is 1", "no such item in [1,2,3]"])]
 #[case::each_but_one(json!({"$each": {"a": 1}}), json!([{"a": 1}, {"a": 2}]), ["$[1].a", "1", "2"])]
 #[case::each_not_an_array(json!({"$each": 1}), json!(1), ["$", "an array", "1"])]
+#[case::among_another_value(json!({"$among": {"items": {"$any": "number"}, "value": [1, 2]}}), json!(["x", 1, 3]), ["$[2]", "2", "3"])]
+#[case::among_lacks(json!({"$among": {"items": {"$any": "number"}, "value": [1]}}), json!(["x"]), ["$", "1", "nothing: the array ends here"])]
+#[case::among_surplus(json!({"$among": {"items": {"$any": "number"}, "value": [1]}}), json!([1, "x", 1]), ["$[2]", "nothing: the array ends here", "1"])]
+#[case::among_not_an_array(json!({"$among": {"items": 1, "value": [1]}}), json!(1), ["$", "an array", "1"])]
 #[case::empty(json!({"$nonEmpty": "object"}), json!({}), ["$", "any object, not empty", "{}"])]
 #[case::not_empty_but_of_another_kind(json!({"$nonEmpty": "object"}), json!([1]), ["$", "any object, not empty", "[1]"])]
 #[case::starts_otherwise(json!({"$startsWith": [1, 2]}), json!([1, 3, 2]), ["$[1]", "2", "3"])]
@@ -132,6 +142,7 @@ fn first_difference(#[case] pattern: Value, #[case] got: Value, #[case] differen
 #[case(json!({"$contains": [1]}), "an array with [1]")]
 #[case(json!({"$each": 1}), "an array in which each item is 1")]
 #[case(json!({"$startsWith": [1]}), "[1, …]")]
+#[case(json!({"$among": {"items": {"$any": "number"}, "value": [1]}}), "[1], of the items that are any number")]
 fn in_words(#[case] pattern: Value, #[case] words: &str) {
     check(
         json!({ "m": pattern }),
@@ -167,7 +178,7 @@ fn long_strings_that_differ_at_the_start_are_cut_at_the_end() {
 }
 
 #[rstest]
-#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
+#[case::unknown(json!({"$some": 1}), "unknown matcher `$some`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $among, $ref, $literal and $repeat")]
 #[case::empty_of_what(json!({"$nonEmpty": "number"}), "`$nonEmpty` takes one of string, array, object, not \"number\"")]
 #[case::two_keys(json!({"$any": "string", "a": 1}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
 #[case::two_keys_the_other_way(json!({"a": 1, "$any": "string"}), "the matcher `$any` must be the only member of its object; wrap a real value with such a key in `$literal`")]
@@ -177,6 +188,7 @@ fn long_strings_that_differ_at_the_start_are_cut_at_the_end() {
 #[case::matches_number(json!({"$matches": 1}), "`$matches` takes a regular expression as a string, not 1")]
 #[case::one_of_nothing(json!({"$oneOf": []}), "`$oneOf` takes an array with at least one item")]
 #[case::unordered_object(json!({"$unordered": {}}), "`$unordered` takes an array with at least one item")]
+#[case::among_without_value(json!({"$among": {"items": 1}}), "`$among` takes {\"items\": which items count, \"value\": what they are}, not {\"items\":1}")]
 #[case::contains_nothing(json!({"$contains": []}), "`$contains` takes an array with at least one item")]
 #[case::starts_with_scalar(json!({"$startsWith": 1}), "`$startsWith` takes an array with at least one item")]
 #[case::optional_at_the_top(json!({"$optional": 1}), "`$optional` can only be the value of a member")]
@@ -187,7 +199,7 @@ fn long_strings_that_differ_at_the_start_are_cut_at_the_end() {
 #[case::absent_false(json!({"a": {"$absent": false}}), "`$absent` is written {\"$absent\": true} and can only be the value of a member")]
 #[case::open_array(json!({"$open": [1]}), "`$open` takes an object, not [1]")]
 #[case::repeat_as_a_value(json!({"a": {"$repeat": {"times": 2, "item": 1}}}), "`$repeat` can only be an item of an array")]
-#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $ref, $literal and $repeat")]
+#[case::deep_inside(json!({"a": [{"$contains": [{"b": {"$what": 1}}]}]}), "unknown matcher `$what`; there are $any, $nonEmpty, $matches, $oneOf, $optional, $absent, $open, $unordered, $contains, $each, $startsWith, $above, $within, $among, $ref, $literal and $repeat")]
 fn misuse(#[case] pattern: Value, #[case] message: &str) {
     assert_eq!(Pattern::new(pattern).map(|_| ()).unwrap_err(), message);
 }
