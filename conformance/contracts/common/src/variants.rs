@@ -120,23 +120,19 @@ fn suggests_little(tool: &str, args: &Value, real: Real<'_>) -> Value {
 
 fn tells_more(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let mut answer = real(tool, args);
-    // What a cap counts would no longer fit into it.
-    let parts = if args.get("max_chars").is_some() { 1.. } else { 0.. };
-    for part in &["result", "error", "suggestions"][parts] {
-        let mut depth = answer[*part].clone();
-        if *part == "suggestions" {
-            depth.as_array_mut().into_iter().flatten().for_each(|one| one["id"] = json!(1));
-        } else {
-            each_object(&mut depth, &|members| {
-                // Members of props are the caller's.
-                if members.values().any(|value| !value.is_string()) || members.contains_key("code")
-                {
-                    members.insert("more".to_owned(), json!("of it"));
-                }
-            });
-        }
-        answer[*part] = depth;
+    // A cap on a list counts what its items tell.
+    if !tool.ends_with("_list") {
+        each_object(&mut answer["result"], &|members| {
+            if members.contains_key("revision") {
+                members.insert("author".to_owned(), json!("ann"));
+            }
+        });
     }
+    answer["result"]["more"] = json!("of it");
+    if answer["error"].is_object() {
+        answer["error"]["more"] = json!("of it");
+    }
+    answer["suggestions"].as_array_mut().into_iter().flatten().for_each(|one| one["id"] = json!(1));
     answer["tookMs"] = json!(3);
     answer["timestamp"] =
         answer["timestamp"].as_str().map(|time| time.replace('Z', "+00:00")).into();

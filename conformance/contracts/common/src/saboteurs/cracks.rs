@@ -1,9 +1,6 @@
 //! Servers that are right but for a crack: a value at the edge, a second way to write a name, one race in many.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
-use agent_common::{Real, Server};
+use agent_common::Real;
 use proofmark_room::Adversary;
 use serde_json::{Value, json};
 
@@ -77,9 +74,9 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "loses-one-race-in-many",
-        "of many writes that come too late, one is done",
+        "about one race in thirty has more than one winner",
         &["COMMON-064"],
-        &Bent(loses_one_race_in_many),
+        &Bent(|server| server.around(loses_one_race_in_many)),
     ),
 ];
 
@@ -149,21 +146,14 @@ fn hiding(tool: &str, args: &Value, real: Real<'_>, hide: impl Fn(bool) -> bool)
     answer
 }
 
-/// A workspace in which many writes come too late is one with races: about one of thirty races is lost.
-fn loses_one_race_in_many(server: Server) -> Server {
-    const EVERY: usize = 90;
-    let refused = Mutex::new(BTreeMap::<String, usize>::new());
-    server.around(move |tool, args, real| {
-        let answer = real(tool, args);
-        if !failed_with(&answer, "REVISION_MISMATCH") {
-            return answer;
-        }
-        let mut refused = refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = refused.entry(args["workspace"].to_string()).or_default();
-        *count += 1;
-        match count.is_multiple_of(EVERY) {
-            true => real(tool, &without(args, &["expected_revision", "expected_version"])),
-            false => answer,
-        }
-    })
+/// Of the races for nodes with such names, about one in thirty is lost: the second write that comes too late is done.
+fn loses_one_race_in_many(tool: &str, args: &Value, real: Real<'_>) -> Value {
+    const EVERY: u32 = 30;
+    let answer = real(tool, args);
+    let node = args["node"].as_str().unwrap_or_default();
+    let sum = node.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
+    match failed_with(&answer, "REVISION_MISMATCH") && sum.is_multiple_of(EVERY) {
+        true => real(tool, &without(args, &["expected_revision", "expected_version"])),
+        false => answer,
+    }
 }
