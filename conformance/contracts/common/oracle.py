@@ -43,7 +43,7 @@ def check_cuts(report, where, steps):
 def main():
     report = Report()
     for where, case in cases(CONTRACT):
-        check_cuts(report, where, case["steps"])
+        check_cuts(report, where, case.get("setup", []) + case["steps"])
     return finish(CONTRACT, report)
 
 

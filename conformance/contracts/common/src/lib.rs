@@ -1,10 +1,13 @@
 //! The room of `common`: what MCP tool servers share.
 
+mod crippled;
 mod driver;
 mod fuzz;
 mod laws;
 mod nulls;
 mod saboteurs;
+mod steps;
+mod variants;
 
 use proofmark_room::Room;
 
@@ -12,6 +15,7 @@ pub(crate) const CONTRACT: &str = "common";
 
 pub static ROOM: Room = Room {
     laws: laws::LAWS,
+    steps: steps::STEPS,
     mcp: Some(&driver::Bent(|server| server)),
     adversaries: &[
         saboteurs::revisions::ALL,
@@ -20,6 +24,9 @@ pub static ROOM: Room = Room {
         saboteurs::names::ALL,
         saboteurs::merging::ALL,
         saboteurs::refusals::ALL,
+        saboteurs::cracks::ALL,
+        crippled::ALL,
+        variants::ALL,
         nulls::ALL,
     ],
     fuzz: fuzz::TARGETS,

@@ -110,7 +110,7 @@ fn says(envelope: impl Fn(&str, &Value) -> Value) -> io::Result<()> {
 }
 
 /// The MCP result that carries an envelope.
-fn as_result(envelope: &Value) -> Value {
+pub(crate) fn as_result(envelope: &Value) -> Value {
     json!({
         "content": [{ "type": "text", "text": envelope.to_string() }],
         "structuredContent": envelope,

@@ -2,42 +2,42 @@
 
 use serde_json::{Map, Value, json};
 
-pub(super) fn succeeded(answer: &Value) -> bool {
+pub(crate) fn succeeded(answer: &Value) -> bool {
     answer["success"] == true
 }
 
-pub(super) fn failed_with(answer: &Value, code: &str) -> bool {
+pub(crate) fn failed_with(answer: &Value, code: &str) -> bool {
     answer["error"]["code"] == code
 }
 
 /// The arguments without these members.
-pub(super) fn without(args: &Value, names: &[&str]) -> Value {
+pub(crate) fn without(args: &Value, names: &[&str]) -> Value {
     let members = args.as_object().into_iter().flatten();
     let left = members.filter(|(name, _)| !names.contains(&name.as_str()));
     Value::Object(left.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 /// The arguments with a member set.
-pub(super) fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
+pub(crate) fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
     let mut members = args.as_object().cloned().unwrap_or_default();
     members.insert(name.to_owned(), value.into());
     Value::Object(members)
 }
 
 /// The arguments with only these members.
-pub(super) fn only(args: &Value, names: &[&str]) -> Value {
+pub(crate) fn only(args: &Value, names: &[&str]) -> Value {
     let named = names.iter().filter_map(|name| Some(((*name).to_owned(), args.get(name)?.clone())));
     Value::Object(named.collect::<Map<_, _>>())
 }
 
 /// The items of a list or the conflicts of a merge; empty if there are none.
-pub(super) fn items_mut<'a>(answer: &'a mut Value, name: &str) -> &'a mut [Value] {
+pub(crate) fn items_mut<'a>(answer: &'a mut Value, name: &str) -> &'a mut [Value] {
     let items = answer.pointer_mut(&format!("/result/{name}"));
     items.and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
 
 /// Changes every string in a value, at any depth.
-pub(super) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<String>) {
+pub(crate) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<String>) {
     match value {
         Value::String(text) => {
             if let Some(other) = change(text) {
@@ -51,6 +51,18 @@ pub(super) fn each_text(value: &mut Value, change: &impl Fn(&str) -> Option<Stri
 }
 
 /// A list that shows all of these items.
-pub(super) fn show_all(answer: &mut Value, items: Vec<Value>) {
+pub(crate) fn show_all(answer: &mut Value, items: Vec<Value>) {
     answer["result"] = json!({ "total": items.len(), "items": items, "truncated": false });
+}
+
+/// Changes every object in a value, at any depth.
+pub(crate) fn each_object(value: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| each_object(item, change)),
+        Value::Object(members) => {
+            change(members);
+            members.values_mut().for_each(|member| each_object(member, change));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }

@@ -11,7 +11,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "goes-one-byte-over",
         "max_chars lets one byte more through",
-        &["COMMON-066", "COMMON-072", "COMMON-074"],
+        &["COMMON-066", "COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_chars", |text, most| {
@@ -23,7 +23,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "goes-one-byte-over-max-bytes",
         "max_bytes lets one byte more through",
-        &["COMMON-067", "COMMON-072", "COMMON-074"],
+        &["COMMON-067", "COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_bytes", |text, most| {
@@ -35,7 +35,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "caps-characters",
         "max_chars counts characters",
-        &["COMMON-066", "COMMON-072", "COMMON-074"],
+        &["COMMON-066", "COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_chars", |text, most| text.chars().take(most).collect())
@@ -46,7 +46,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "caps-utf-16",
         "max_chars counts UTF-16 code units",
-        &["COMMON-066", "COMMON-072", "COMMON-074"],
+        &["COMMON-066", "COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_chars", |text, most| {
@@ -59,7 +59,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "cuts-inside-characters",
         "a character that a cap splits becomes another one",
-        &["COMMON-067", "COMMON-072", "COMMON-074"],
+        &["COMMON-067", "COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_bytes", |text, most| {
@@ -72,8 +72,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "cuts-whole-words",
         "a cut text ends before the last space",
-        // The cut's report is judged against the right place of the cut.
-        &["COMMON-072", "COMMON-074"],
+        &["COMMON-072"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 cut(tool, args, real, "max_chars", |text, most| {
@@ -87,37 +86,20 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "marks-the-cut",
         "a cut text ends in three dots, beyond the cap",
-        &["COMMON-066", "COMMON-067", "COMMON-068", "COMMON-072", "COMMON-073", "COMMON-075"],
+        &["COMMON-066", "COMMON-067", "COMMON-068", "COMMON-072"],
         &Bent(|server| server.around(marks_the_cut)),
     ),
     Adversary::server_saboteur(
         "cuts-lines-in-silence",
         "notes cut by max_lines do not say so",
-        &["COMMON-070", "COMMON-074", "COMMON-075"],
+        &["COMMON-070"],
         &Bent(|server| server.around(cuts_lines_in_silence)),
     ),
     Adversary::server_saboteur(
         "cuts-what-fits",
         "notes that are as long as max_chars allows claim to be cut",
-        &["COMMON-071", "COMMON-074"],
+        &["COMMON-071"],
         &Bent(|server| server.around(cuts_what_fits)),
-    ),
-    Adversary::server_saboteur(
-        "drops-the-last-line-end",
-        "notes cut by max_lines lack the end of their last line",
-        &["COMMON-073", "COMMON-075"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                let mut answer = real(tool, args);
-                if args.get("max_lines").is_some()
-                    && answer["result"]["truncated"] == true
-                    && let Some(text) = answer["result"]["text"].as_str()
-                {
-                    answer["result"]["text"] = text.strip_suffix('\n').unwrap_or(text).into();
-                }
-                answer
-            })
-        }),
     ),
 ];
 

@@ -70,28 +70,6 @@ pub(crate) const ALL: &[Adversary] = &[
         }),
     ),
     Adversary::server_saboteur(
-        "sorts-paths-as-texts",
-        "the eleventh step stands before the third",
-        &["COMMON-079"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                sorted(tool, args, real, "steps_list", |step| step["path"].to_string())
-            })
-        }),
-    ),
-    Adversary::server_saboteur(
-        "sorts-nodes-without-case",
-        "nodes are listed as a dictionary would",
-        &["COMMON-079"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                sorted(tool, args, real, "graph_node_list", |node| {
-                    node["id"].to_string().to_lowercase()
-                })
-            })
-        }),
-    ),
-    Adversary::server_saboteur(
         "lists-what-is-open",
         "conflicts that are resolved are not in the list",
         &["COMMON-108"],
@@ -179,21 +157,6 @@ fn capped(
         answer["result"]["items"] = json!(shown);
         answer["result"]["truncated"] = json!(true);
         answer["result"]["budget"] = json!({ "used": used, "limit": most });
-    }
-    answer
-}
-
-/// The whole list, in the saboteur's own order.
-fn sorted(
-    tool: &str,
-    args: &Value,
-    real: Real<'_>,
-    list: &str,
-    key: impl Fn(&Value) -> String,
-) -> Value {
-    let mut answer = real(tool, args);
-    if tool == list && answer["result"]["truncated"] == false {
-        items_mut(&mut answer, "items").sort_by_cached_key(key);
     }
     answer
 }

@@ -3,8 +3,9 @@
 //! A saboteur is an entry in the table of its theme, and a short function that modifies the reference. In every run
 //! it breaks exactly the requirements that its entry names.
 
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod budgets;
+pub(crate) mod cracks;
 pub(crate) mod lists;
 pub(crate) mod merging;
 pub(crate) mod names;

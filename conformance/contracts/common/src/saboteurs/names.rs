@@ -45,23 +45,9 @@ pub(crate) const ALL: &[Adversary] = &[
         }),
     ),
     Adversary::server_saboteur(
-        "limits-titles-in-bytes",
-        "a title has at most 500 bytes",
-        &["COMMON-094"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                match args.get("title").and_then(Value::as_str).filter(|title| title.len() > 500) {
-                    Some(_) => real(tool, &with(args, "title", "x".repeat(501))),
-                    None => real(tool, args),
-                }
-            })
-        }),
-    ),
-    Adversary::server_saboteur(
         "folds-case",
         "nodes are kept under their names in small letters",
-        // Capitals sort before small letters, if there are any.
-        &["COMMON-042", "COMMON-079"],
+        &["COMMON-042"],
         &Bent(|server| {
             server.around(|tool, args, real| match args.get("node").and_then(Value::as_str) {
                 Some(id) => real(tool, &with(args, "node", id.to_lowercase())),
@@ -72,8 +58,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "gives-steps-new-ids",
         "a step has another id once its task has one step more",
-        // A client that kept the earlier id is refused.
-        &["COMMON-002", "COMMON-003", "COMMON-005", "COMMON-025", "COMMON-100"],
+        &["COMMON-025"],
         &Bent(|server| server.around(gives_steps_new_ids)),
     ),
     Adversary::server_saboteur(

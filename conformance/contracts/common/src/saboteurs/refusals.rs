@@ -176,26 +176,6 @@ pub(crate) const ALL: &[Adversary] = &[
         }),
     ),
     Adversary::server_saboteur(
-        "tells-local-time",
-        "the time of an answer is that of another zone",
-        &["COMMON-006"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                let mut answer = real(tool, args);
-                if let Some(time) = answer["timestamp"].as_str() {
-                    answer["timestamp"] = time.replace('Z', "+00:00").into();
-                }
-                answer
-            })
-        }),
-    ),
-    Adversary::server_saboteur(
-        "has-a-ninth-member",
-        "an envelope tells how long the call took",
-        &["COMMON-007"],
-        &Bent(|server| server.around(|tool, args, real| with(&real(tool, args), "tookMs", 0))),
-    ),
-    Adversary::server_saboteur(
         "tells-what-is-there",
         "a refused write has the entity as its result",
         &["COMMON-008"],

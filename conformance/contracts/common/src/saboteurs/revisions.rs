@@ -11,22 +11,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision",
         "a write is done whatever revision it expects",
-        // Without a refusal, its message and suggestion cannot be shown either.
-        &[
-            "COMMON-008",
-            "COMMON-009",
-            "COMMON-012",
-            "COMMON-013",
-            "COMMON-014",
-            "COMMON-054",
-            "COMMON-055",
-            "COMMON-056",
-            "COMMON-057",
-            "COMMON-058",
-            "COMMON-061",
-            "COMMON-064",
-            "COMMON-083",
-        ],
+        &["COMMON-054", "COMMON-061", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| unless_checked(tool, args, real, |_| true))
         }),
@@ -58,8 +43,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision-of-conflicts",
         "a conflict is resolved whatever is expected",
-        // Without a refusal, its message and suggestion cannot be shown either.
-        &["COMMON-012", "COMMON-013", "COMMON-054", "COMMON-055", "COMMON-056", "COMMON-057"],
+        &["COMMON-054"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 let conflict = |args: &Value| args.get("conflict").is_some();
@@ -70,15 +54,13 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "takes-the-revision-before",
         "a write that comes one write too late is done",
-        // A scenario with two writers contains their revision numbers.
-        &["COMMON-054", "COMMON-055", "COMMON-056", "COMMON-058", "COMMON-064"],
+        &["COMMON-054", "COMMON-064"],
         &Bent(|server| server.around(takes_the_revision_before)),
     ),
     Adversary::server_saboteur(
         "ignores-the-alias",
         "a write is done whatever expected_version says",
-        // Without a refusal there is no suggestion.
-        &["COMMON-013", "COMMON-056"],
+        &["COMMON-056"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 let alias = |args: &Value| args.get("expected_revision").is_none();
@@ -92,28 +74,6 @@ pub(crate) const ALL: &[Adversary] = &[
         // Of racing writes one should take effect, but all do.
         &["COMMON-055", "COMMON-058", "COMMON-064"],
         &Bent(|server| server.around(writes_and_refuses)),
-    ),
-    Adversary::server_saboteur(
-        "counts-by-twos",
-        "each write of a plan adds 2 to its revision",
-        // In a race, the revision shows how many writes took effect.
-        &["COMMON-058", "COMMON-064"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                let half = |shown: u64| shown.is_multiple_of(2).then_some(shown / 2);
-                counted(tool, args, real, |real| real * 2, half)
-            })
-        }),
-    ),
-    Adversary::server_saboteur(
-        "counts-from-seven",
-        "the first revision of a plan is 7", // Cases about steps of one, and about races, check the numbers.
-        &["COMMON-058", "COMMON-059", "COMMON-064"],
-        &Bent(|server| {
-            server.around(|tool, args, real| {
-                counted(tool, args, real, |real| real + 7, |shown| shown.checked_sub(7))
-            })
-        }),
     ),
     Adversary::server_saboteur(
         "counts-the-focus",
@@ -180,41 +140,6 @@ fn writes_and_refuses(tool: &str, args: &Value, real: Real<'_>) -> Value {
         // The suggestion stays right, because this saboteur is not about it.
         answer["suggestions"][0]["params"]["expected_revision"] = json!(there + 1);
     }
-    answer
-}
-
-/// Reports other revisions of plans. `read` maps an expected revision back to the real one.
-fn counted(
-    tool: &str,
-    args: &Value,
-    real: Real<'_>,
-    shown: impl Fn(u64) -> u64,
-    read: impl Fn(u64) -> Option<u64>,
-) -> Value {
-    if !tool.starts_with("plans_") {
-        return real(tool, args);
-    }
-    /// More writes than any test makes to a plan.
-    const NEVER: u64 = 1 << 40;
-    let mut args = args.clone();
-    for name in EXPECTED {
-        if let Some(expected) = args.get(name).and_then(Value::as_u64) {
-            args = with(&args, name, read(expected).unwrap_or(NEVER));
-        }
-    }
-    let mut answer = real(tool, &args);
-    let tell = |place: Option<&mut Value>| {
-        if let Some(place) = place
-            && let Some(number) = place.as_u64()
-        {
-            *place = json!(shown(number));
-        }
-    };
-    tell(answer.pointer_mut("/result/plan/revision"));
-    for number in 0..answer["result"]["items"].as_array().map_or(0, Vec::len) {
-        tell(answer.pointer_mut(&format!("/result/items/{number}/revision")));
-    }
-    tell(answer.pointer_mut("/suggestions/0/params/expected_revision"));
     answer
 }
 
