@@ -14,22 +14,28 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "has-no-phase",
         "no run and no event has a `phase`",
-        &["RUNS-021"],
+        &["RUNS-017", "RUNS-019", "RUNS-021"],
         |subject| tells(subject, no_phase, |endpoints| answering(endpoints, no_phase)),
     )
     .slow(),
-    Adversary::crippled("has-no-labels", "no node has a `label`", &["RUNS-035"], |subject| {
-        tells(subject, no_label, |endpoints| answering(endpoints, no_label))
-    })
+    Adversary::crippled(
+        "has-no-labels",
+        "no node has a `label`",
+        &["RUNS-018", "RUNS-019", "RUNS-035"],
+        |subject| tells(subject, no_label, |endpoints| answering(endpoints, no_label)),
+    )
     .slow(),
-    Adversary::crippled("has-no-time-of-events", "no event has a `ts`", &["RUNS-013"], |subject| {
-        tells(subject, no_time, |endpoints| answering(endpoints, no_time))
-    })
+    Adversary::crippled(
+        "has-no-time-of-events",
+        "no event has a `ts`",
+        &["RUNS-013", "RUNS-019"],
+        |subject| tells(subject, no_time, |endpoints| answering(endpoints, no_time)),
+    )
     .slow(),
     Adversary::crippled(
         "has-no-time-of-messages",
         "no message has a `createdAt`",
-        &["RUNS-069"],
+        &["RUNS-019", "RUNS-069"],
         |subject| {
             tells(subject, no_message_time, |endpoints| answering(endpoints, no_message_time))
         },
@@ -38,7 +44,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "has-no-list-of-approvals",
         "`GET /api/approvals` answers 404",
-        &["RUNS-108"],
+        &["RUNS-108", "RUNS-113"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(endpoints, "/api/approvals", StatusCode::NOT_FOUND)
@@ -60,7 +66,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "sends-no-final-messages",
         "no reader gets a `message.assistant.final`",
-        &["RUNS-070"],
+        &["RUNS-070", "RUNS-075"],
         |subject| under_rules(subject, Arc::new(NoFinals)),
     )
     .slow(),
