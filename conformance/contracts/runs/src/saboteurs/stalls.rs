@@ -33,7 +33,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "stalls-without-a-pause",
         "a stall is reported, but the run goes on",
-        &["RUNS-123", "RUNS-126", "RUNS-129"],
+        &["RUNS-123", "RUNS-126", "RUNS-129", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(StallsWithoutPause)),
     )
     .slow(),
@@ -46,7 +46,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "stalls-at-the-second-time",
         "what comes twice is taken for a stall",
-        &["RUNS-126"],
+        &["RUNS-126", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(StallsAfter(2))),
     )
     .slow(),
@@ -81,7 +81,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "leaves-the-stalled-idle",
         "a node that stalled is not blocked",
-        &["RUNS-126", "RUNS-129", "RUNS-130"],
+        &["RUNS-129", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(LeavesIdle)),
     )
     .slow(),
