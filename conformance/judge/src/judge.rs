@@ -247,7 +247,11 @@ impl<'a> Judge<'a> {
         self.asks.extend(asks.iter().cloned());
         let mut failure = Box::new(match step {
             Some(step) => {
-                Failure { setup: step.is_setup(), ..at_step(step, fault.code(), fault.to_string()) }
+                // Without an answer, nothing that the case assumes is there.
+                let unassumed = matches!(fault, Fault::NoAnswer { .. })
+                    && step.calls().iter().any(|call| !call.assumes.is_empty());
+                let setup = step.is_setup() || unassumed;
+                Failure { setup, ..at_step(step, fault.code(), fault.to_string()) }
             }
             None => Failure::new(fault.code(), fault.to_string(), &self.case.at),
         });

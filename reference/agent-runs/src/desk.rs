@@ -296,7 +296,9 @@ impl Desk {
         if !self.fold.run.edges.contains_key(&id) {
             return Err(Refusal::Unknown { what: "edge", id });
         }
-        self.emit(None, What::EdgeDeleted { edge_id: id });
+        for edge_id in self.policy().deletes(&self.fold.run, id) {
+            self.emit(None, What::EdgeDeleted { edge_id });
+        }
         Ok(())
     }
 

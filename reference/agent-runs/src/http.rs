@@ -44,13 +44,27 @@ pub async fn serve(
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
+    let endpoints = router(Arc::clone(&engine));
+    serve_router(engine, endpoints, listener, shutdown).await
+}
+
+/// The same with another router, such as [`router`] with layers or more endpoints.
+///
+/// # Errors
+/// If the listener fails.
+pub async fn serve_router(
+    engine: Arc<Engine>,
+    endpoints: Router,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let ending = async move {
         shutdown.await;
         // The other half is awaited below, while the server runs.
         let _ = stop.send(());
     };
-    let served = axum::serve(listener, router(Arc::clone(&engine))).with_graceful_shutdown(ending);
+    let served = axum::serve(listener, endpoints).with_graceful_shutdown(ending);
     let late = async {
         let _ = stopped.await;
         engine.close().await;

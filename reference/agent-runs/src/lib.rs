@@ -47,7 +47,7 @@ pub use bodies::{
 pub use engine::{Engine, OpenError};
 pub use event::{Event, NodePatch, RunPatch, What};
 pub use fold::{Input, Misfit};
-pub use http::{Fault, FaultBody, MOST_BYTES, openapi, router, serve};
+pub use http::{Fault, FaultBody, MOST_BYTES, openapi, router, serve, serve_router};
 pub use id::{Id, NoId};
 pub use log::{Line, RunFault};
 pub use policy::{Policy, Rules, Served};

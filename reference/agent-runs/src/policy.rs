@@ -201,6 +201,11 @@ pub trait Policy: Send + Sync {
         if status == NodeStatus::Blocked { NodeStatus::Idle } else { status }
     }
 
+    /// The edges that a request to delete this one deletes.
+    fn deletes(&self, _run: &RunState, edge: Id) -> Vec<Id> {
+        vec![edge]
+    }
+
     /// Whether a handoff may use this edge in this direction.
     fn leads(&self, edge: &EdgeState, from: Id, to: Id) -> bool {
         (edge.from == from && edge.to == to)
@@ -251,6 +256,11 @@ pub trait Policy: Send + Sync {
     /// The status of a node after a restart, which no turn survives.
     fn recovered(&self, status: NodeStatus) -> NodeStatus {
         if status == NodeStatus::Running { NodeStatus::Idle } else { status }
+    }
+
+    /// The approval that an answer to `given` resolves, if there is one.
+    fn resolves(&self, given: Id, waiting: &[Id]) -> Option<Id> {
+        waiting.contains(&given).then_some(given)
     }
 
     /// Whether an approval can be resolved again.

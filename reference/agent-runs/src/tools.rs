@@ -70,9 +70,10 @@ impl Desk {
         said: Resolution,
     ) -> Result<Resolution, Refusal> {
         let policy = self.policy();
-        let waits = |turn: &LiveTurn| {
-            turn.waiting.as_ref().is_some_and(|waiting| waiting.approval.approval_id == approval)
-        };
+        let asked = |turn: &LiveTurn| Some(turn.waiting.as_ref()?.approval.approval_id);
+        let pending: Vec<Id> = self.turns.values().filter_map(asked).collect();
+        let resolved = policy.resolves(approval, &pending);
+        let waits = |turn: &LiveTurn| resolved.is_some() && asked(turn) == resolved;
         let Some((&id, turn)) = self.turns.iter_mut().find(|(_, turn)| waits(turn)) else {
             return match self.fold.is_resolved(approval) {
                 true if policy.resolves_twice() => Ok(said),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agent_runs::{
     Engine, Flush, Forward, Item, Policy, Provider, ProviderFault, Rules, Settings, TurnAsk,
 };
+use axum::Router;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use proofmark_protocol::{Failure, Fakes, Open};
@@ -23,9 +24,18 @@ pub(crate) fn operations(subject: Subject) -> Subject {
 
 /// The reference with other rules for its runs.
 pub(crate) fn under_rules(subject: Subject, rules: Arc<dyn Policy>) -> Subject {
+    behind(subject, rules, |endpoints| endpoints)
+}
+
+/// The same, with layers around its endpoints.
+pub(crate) fn behind(
+    subject: Subject,
+    rules: Arc<dyn Policy>,
+    layers: fn(Router) -> Router,
+) -> Subject {
     subject.serves(CONTRACT, move |session, fakes| {
         let rules = Arc::clone(&rules);
-        async move { open(&session, fakes, rules).await }
+        async move { open(&session, fakes, rules, layers).await }
     })
 }
 
@@ -40,7 +50,12 @@ impl State for Serving {
 }
 
 /// Starts the server of a session and returns its address. The server stops when the session is dropped.
-async fn open(session: &Session, fakes: Fakes, policy: Arc<dyn Policy>) -> Result<Value, String> {
+async fn open(
+    session: &Session,
+    fakes: Fakes,
+    policy: Arc<dyn Policy>,
+    layers: fn(Router) -> Router,
+) -> Result<Value, String> {
     let script = session.script();
     let folder = script.workspace.as_ref().ok_or("the server needs a workspace for its runs")?;
     let now: Timestamp = script
@@ -66,7 +81,8 @@ async fn open(session: &Session, fakes: Fakes, policy: Arc<dyn Policy>) -> Resul
         // Either a message or a dropped sender stops the server.
         let _end = dropped.await;
     };
-    tokio::spawn(agent_runs::serve(engine, listener, until));
+    let endpoints = layers(agent_runs::router(Arc::clone(&engine)));
+    tokio::spawn(agent_runs::serve_router(engine, endpoints, listener, until));
     Ok(json!({ "wire": { "http": { "base": format!("http://{address}") } } }))
 }
 

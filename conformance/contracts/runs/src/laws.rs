@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use proofmark_judge::law::Law;
 
@@ -28,13 +28,14 @@ pub(crate) const LAWS: &[Law] = &[
                     let mut history = request("GET", &["events"], None);
                     history["returns"] = good(json!({ "$startsWith": least }));
                     history["as"] = json!("told");
+                    steps.push(history);
                     let args = json!({ "log": { "runId": run() } });
+                    let read = json!({ "lines": { "$any": "array" } });
                     let returns = json!({ "lines": { "$ref": "told/body" } });
-                    steps.extend([
-                        history,
-                        json!({ "call": "file.read", "args": args, "returns": returns }),
-                    ]);
-                    json!({ "steps": steps })
+                    let log = json!({
+                        "call": "file.read", "args": args, "assumes": { "returns": read }, "returns": returns,
+                    });
+                    json!({ "setup": steps, "steps": [log] })
                 })
                 .boxed()
         },
@@ -51,14 +52,21 @@ pub(crate) const LAWS: &[Law] = &[
                 .prop_map(|deeds| {
                     let mut steps = two_nodes();
                     steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
-                    for (at, node) in nodes_after(&deeds).into_iter().enumerate() {
+                    let look = |(at, node): (usize, Value)| {
                         let role = node["roleTemplate"].clone();
                         let change = json!({ "roleTemplate": role });
                         let mut last = request("PATCH", &["nodes", NODES[at]], Some(change));
+                        let members = node.as_object().into_iter().flatten();
+                        let there: Map<String, Value> = members
+                            .map(|(name, _)| (name.clone(), json!({ "$any": "value" })))
+                            .collect();
+                        last["assumes"] = json!({ "returns": good(json!({ "$open": there })) });
                         last["returns"] = good(json!({ "$open": node }));
-                        steps.push(last);
-                    }
-                    json!({ "steps": steps })
+                        last
+                    };
+                    let looks: Vec<Value> =
+                        nodes_after(&deeds).into_iter().enumerate().map(look).collect();
+                    json!({ "setup": steps, "steps": looks })
                 })
                 .boxed()
         },
@@ -86,8 +94,8 @@ pub(crate) const LAWS: &[Law] = &[
                     let count = events.len() + 1;
                     let args = json!({ "socket": "ui", "count": count, "where": both });
                     let events: Vec<Value> = events.into_iter().chain([event]).collect();
-                    steps.push(json!({ "call": "ws.take", "args": args, "returns": events }));
-                    json!({ "steps": steps })
+                    let told = json!({ "call": "ws.take", "args": args, "returns": events });
+                    json!({ "setup": steps, "steps": [told] })
                 })
                 .boxed()
         },
@@ -270,16 +278,23 @@ fn queued(words: &[&str]) -> Value {
     let path = json!(["api", "approvals", { "$ref": "asked/0/approvalId" }, "resolve"]);
     let args = json!({ "method": "POST", "path": path, "body": { "status": "approved" } });
     steps.push(json!({ "call": "http.request", "args": args, "returns": good(json!({ "$any": "value" })) }));
-    let said = json!({ "type": "message.assistant.final", "message": { "content": "Two." } });
+    // The turn has begun, whether or not the server sends pieces.
+    let said = json!([
+        { "type": "message.assistant.final", "message": { "content": "Two." } },
+        { "type": "message.assistant.delta", "delta": "Two." },
+    ]);
     let args = json!({ "socket": "ui", "until": said, "where": said });
     let text = format!("^[^☃]*{}[^☃]*$", marked.join("[^☃]*"));
     let prompt = json!({ "$open": { "prompt": { "$open": { "text": { "$matches": text } } } } });
     let ask = json!({ "fake": "provider", "method": "turn", "args": prompt });
-    steps.push(json!({
+    let second = json!({
         "call": "ws.until", "args": args, "returns": [{ "$any": "object" }],
         "asks": { "$contains": [ask] },
-    }));
-    json!({ "needs": [PROVIDER], "given": { "fakes": { "provider": { "turns": turns } } }, "steps": steps })
+    });
+    json!({
+        "needs": [PROVIDER], "given": { "fakes": { "provider": { "turns": turns } } },
+        "setup": steps, "steps": [second],
+    })
 }
 
 fn new_run() -> Value {

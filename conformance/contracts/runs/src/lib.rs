@@ -1,5 +1,7 @@
 //! The room of `runs`: a REST and WebSocket server of agents' runs.
 
+mod bent;
+mod crippled;
 mod driver;
 mod fuzz;
 mod hostile;
@@ -7,6 +9,7 @@ mod laws;
 mod nobody;
 mod saboteurs;
 mod steps;
+mod variants;
 
 pub use nobody::Nobody;
 use proofmark_fakes_runs::PROVIDER;
@@ -24,6 +27,8 @@ pub static ROOM: Room = Room {
         saboteurs::stalls::ALL,
         saboteurs::telling::ALL,
         saboteurs::working::ALL,
+        crippled::ALL,
+        variants::ALL,
         hostile::ALL,
     ],
     fuzz: fuzz::TARGETS,

@@ -48,7 +48,7 @@ pub struct McpRequest {
 }
 
 /// The path of a request.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Path {
     /// Sent unchanged.
@@ -63,7 +63,7 @@ impl Default for Path {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRequest {
     pub method: String,
@@ -78,6 +78,8 @@ pub struct HttpRequest {
     /// The response headers to include in the answer.
     #[serde(default)]
     pub tell: Vec<String>,
+    /// The items to wait for in a list. All of them must arrive.
+    pub until: Option<Sought>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,7 +133,7 @@ pub struct ReadFile {
 }
 
 /// The messages to look for: those with these members, or with the members of one of several objects.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Sought {
     One(Map<String, Value>),
@@ -185,6 +187,9 @@ pub fn check(operation: &str, args: &Value) -> Result<(), String> {
         "mcp.request" => read::<McpRequest>(args).map(drop),
         "http.request" => {
             let request: HttpRequest = read(args)?;
+            if request.until.is_some() && request.method != "GET" {
+                return Err("`until` needs the method `GET`, which it sends again".to_owned());
+            }
             match (request.body, request.text) {
                 (Some(_), Some(_)) => Err("it takes one of `body` and `text`, not both".to_owned()),
                 _ => Ok(()),
@@ -245,6 +250,8 @@ mod tests {
     #[case("http.request", json!({"method": "GET", "path": ["api", "things"]}), true)]
     #[case("http.request", json!({"method": "GET", "path": "/api", "bdy": 1}), false)]
     #[case("http.request", json!({"method": "GET", "path": "/api", "body": null, "text": ""}), false)]
+    #[case("http.request", json!({"method": "GET", "path": "/", "until": {"type": "a"}}), true)]
+    #[case("http.request", json!({"method": "POST", "path": "/", "until": {"type": "a"}}), false)]
     #[case("ws.open", json!({"socket": "ui"}), false)]
     #[case("ws.open", json!({"socket": "ui", "stream": {"runId": "x"}}), true)]
     #[case("file.read", json!({"path": "a", "log": {"runId": "x"}}), false)]

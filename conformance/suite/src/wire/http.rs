@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
@@ -16,11 +17,31 @@ use super::offer::HttpServer;
 use crate::subject::Patience;
 use proofmark_judge::wire::arguments::{HttpRequest, Path};
 
+/// The poll interval while waiting for items, and how long to wait.
+const AGAIN: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(2);
 /// The most bytes of an answer that are read.
 pub(super) const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// Sends a request and returns the answer in the form that cases use.
-pub(super) async fn send(server: &HttpServer, request: HttpRequest) -> Result<Value, Trouble> {
+/// Sends a request and returns the answer in the form that cases use. With `until`, it sends the request again as long
+/// as the answer is a list without these items. After a while the last answer counts.
+pub(super) async fn ask(server: &HttpServer, request: HttpRequest) -> Result<Value, Trouble> {
+    let until = request.until.clone();
+    let end = Instant::now() + LONGEST;
+    loop {
+        let answer = send(server, request.clone()).await?;
+        let waits = match (&until, answer["body"].as_array()) {
+            (Some(until), Some(items)) => !until.all_among(items),
+            _ => false,
+        };
+        if !waits || Instant::now() >= end {
+            return Ok(answer);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn send(server: &HttpServer, request: HttpRequest) -> Result<Value, Trouble> {
     let tell = request.tell.clone();
     let request = made(server, request).map_err(Trouble::Odd)?;
     let stream = connect(server).await?;

@@ -102,7 +102,7 @@ async fn on_http(
 ) -> Result<Value, Trouble> {
     let odd = Trouble::Odd;
     match operation {
-        "http.request" => http::send(server, read::<HttpRequest>(args).map_err(odd)?).await,
+        "http.request" => http::ask(server, read::<HttpRequest>(args).map_err(odd)?).await,
         "file.read" => {
             let args: ReadFile = read(args).map_err(odd)?;
             files::read(workspace, server, &args).await.map_err(odd)

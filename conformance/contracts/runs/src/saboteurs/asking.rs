@@ -19,7 +19,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "takes-an-installation-for-harmless",
         "a gated node runs `make install` without asking",
-        &["RUNS-101", "RUNS-102", "RUNS-116"],
+        &["RUNS-101", "RUNS-102"],
         |subject| under_rules(subject, Arc::new(HarmlessInstall)),
     ),
     Adversary::saboteur(
@@ -55,6 +55,12 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| under_rules(subject, Arc::new(ForwardsProposed)),
     ),
     Adversary::saboteur(
+        "takes-a-yes-for-another",
+        "where two approvals wait, an answer to one resolves the other",
+        &["RUNS-109"],
+        |subject| under_rules(subject, Arc::new(ResolvesAnother)),
+    ),
+    Adversary::saboteur(
         "keeps-a-no-to-itself",
         "the provider does not learn that the user denied",
         &["RUNS-104"],
@@ -87,7 +93,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "asks-for-every-spawn",
         "an orchestrator is asked about, whatever its permissions say",
-        &["RUNS-111", "RUNS-118"],
+        &["RUNS-111"],
         |subject| under_rules(subject, Arc::new(AsksForSpawns)),
     )
     .slow(),
@@ -250,5 +256,14 @@ struct ResolvesTwice;
 impl Policy for ResolvesTwice {
     fn resolves_twice(&self) -> bool {
         true
+    }
+}
+
+struct ResolvesAnother;
+
+impl Policy for ResolvesAnother {
+    fn resolves(&self, given: Id, waiting: &[Id]) -> Option<Id> {
+        let another = waiting.iter().copied().find(|id| *id != given);
+        waiting.contains(&given).then_some(another.unwrap_or(given))
     }
 }

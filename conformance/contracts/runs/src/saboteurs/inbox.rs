@@ -35,20 +35,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "loses-what-comes-meanwhile",
         "what is said to a node at work is recorded and forgotten",
-        &[
-            "RUNS-043", "RUNS-065", "RUNS-068", "RUNS-071", "RUNS-072", "RUNS-073", "RUNS-082",
-            "RUNS-083",
-        ],
+        &["RUNS-043", "RUNS-065", "RUNS-068", "RUNS-071", "RUNS-072"],
         |subject| under_rules(subject, Arc::new(LosesMeanwhile)),
     )
     .slow(),
     Adversary::saboteur(
         "tells-of-handoffs-alone",
         "a handoff is reported, but reaches no inbox",
-        &[
-            "RUNS-059", "RUNS-063", "RUNS-091", "RUNS-118", "RUNS-120", "RUNS-121", "RUNS-122",
-            "RUNS-123", "RUNS-124", "RUNS-125",
-        ],
+        &["RUNS-059", "RUNS-091", "RUNS-120", "RUNS-121", "RUNS-122", "RUNS-123"],
         |subject| under_rules(subject, Arc::new(NoHandoffs)),
     )
     .slow(),
@@ -68,7 +62,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "never-interrupts",
         "an interrupting message lets the turn under way go on",
-        &["RUNS-068", "RUNS-072", "RUNS-073", "RUNS-159"],
+        &["RUNS-068", "RUNS-072"],
         |subject| under_rules(subject, Arc::new(NeverInterrupts)),
     )
     .slow(),

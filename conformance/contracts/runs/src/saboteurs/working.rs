@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::under_rules;
 use agent_runs::{
-    Blocks, EdgeState, EdgeType, Id, Input, NodeState, Policy, Prompt, PromptKind, Rules, task,
+    Blocks, EdgeState, EdgeType, Id, Input, NodeState, Policy, Prompt, PromptKind, Rules, RunState,
+    task,
 };
 
 use proofmark_room::Adversary;
@@ -74,10 +75,22 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "makes-no-empty-diffs",
         "a turn that changed nothing has no diff",
-        &["RUNS-076", "RUNS-091", "RUNS-096"],
+        &["RUNS-091"],
         |subject| under_rules(subject, Arc::new(NoEmptyDiffs)),
     )
     .slow(),
+    Adversary::saboteur(
+        "keeps-the-last-diff-alone",
+        "the diffs of all turns are told to be in one file",
+        &["RUNS-092"],
+        |subject| under_rules(subject, Arc::new(LastDiff)),
+    ),
+    Adversary::saboteur(
+        "deletes-edges-by-their-ends",
+        "an edge goes with all others from and to the same nodes",
+        &["RUNS-055"],
+        |subject| under_rules(subject, Arc::new(DeletesByEnds)),
+    ),
     Adversary::saboteur(
         "tells-where-from-its-own-folder",
         "artifact paths are relative to the server's folder",
@@ -304,5 +317,30 @@ struct PrefersPieces;
 impl Policy for PrefersPieces {
     fn final_text(&self, given: Option<String>, deltas: String) -> String {
         if deltas.is_empty() { given.unwrap_or_default() } else { deltas }
+    }
+}
+
+struct LastDiff;
+
+impl Policy for LastDiff {
+    fn told_path(&self, path: &Path) -> String {
+        let is_diff = path.extension().is_some_and(|extension| extension == "patch");
+        let told = if is_diff { path.with_file_name("last.patch") } else { path.to_path_buf() };
+        if is_diff {
+            // There is none before the first turn.
+            let _ = std::fs::remove_file(&told);
+            let _ = std::os::unix::fs::symlink(path, &told);
+        }
+        told.to_string_lossy().into_owned()
+    }
+}
+
+struct DeletesByEnds;
+
+impl Policy for DeletesByEnds {
+    fn deletes(&self, run: &RunState, edge: Id) -> Vec<Id> {
+        let ends = |edge: &EdgeState| (edge.from, edge.to);
+        let deleted = ends(&run.edges[&edge]);
+        run.edges.values().filter(|other| ends(other) == deleted).map(|other| other.id).collect()
     }
 }

@@ -1,0 +1,164 @@
+//! Right but unusual servers of runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agent_runs::{Id, Line, NodeState, Permissions, PermissionsMode, Policy, Served};
+use proofmark_room::Adversary;
+use serde_json::{Value, json};
+
+use crate::CONTRACT;
+use crate::bent::{answering, event_of, everywhere, remove, tells};
+use crate::driver::under_rules;
+
+pub(crate) const ALL: &[Adversary] = &[
+    Adversary::variant(
+        CONTRACT,
+        "writes-its-history-later",
+        "the history has an event 300 ms after the stream",
+        "The text does not say when an event is in the history: `GET /api/runs/:id/events` -> event history",
+        |subject| under_rules(subject, Arc::new(Late::default())),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "resets-in-another-way",
+        "a message that is a reset command is a message like others",
+        "Node state has `resetCommands`; no sentence says that a message of the chat is one",
+        |subject| under_rules(subject, Arc::new(NoCommands)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "sends-events-of-its-own",
+        "every event is followed by one of a type that the text does not name",
+        "The list says what \"consumers must support\", and not that nothing else is sent",
+        |subject| under_rules(subject, Arc::new(OwnEvents)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "says-more-than-it-must",
+        "every object that has an `id` or a `type` has a member more",
+        "\"minimum fields\", \"minimum\": the text says what must be there, not what may not",
+        |subject| tells(subject, more, |endpoints| answering(endpoints, more)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "has-no-optional-members",
+        "nodes have no `inboxCount` and no `connection`, events no `context`",
+        "\"Optional node fields are recommended for UI responsiveness\"",
+        |subject| tells(subject, less, |endpoints| answering(endpoints, less)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "has-other-defaults",
+        "new nodes are gated and spawn unasked, new edges go one way, the reset command is `/fresh`",
+        "The text gives defaults for the type and label of edges, and for nothing else",
+        |subject| under_rules(subject, Arc::new(OtherDefaults)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "leaves-empty-diffs-empty",
+        "the diff of a turn that changed nothing is an empty file",
+        "\"Every completed turn must emit a diff artifact (empty or \\\"no changes\\\" allowed)\"",
+        |subject| under_rules(subject, Arc::new(EmptyDiffs)),
+    )
+    .slow(),
+];
+
+/// When each event was written.
+#[derive(Default)]
+struct Late(Mutex<HashMap<Id, Instant>>);
+
+impl Policy for Late {
+    fn logged(&self, lines: Vec<Line>) -> Vec<Line> {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.extend(lines.iter().map(|line| (line.id, Instant::now())));
+        lines
+    }
+
+    fn served(&self, to: Served, mut events: Vec<Line>) -> Vec<Line> {
+        if matches!(to, Served::Answer | Served::Rest) {
+            let written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let old = |at: &Instant| at.elapsed() > Duration::from_millis(300);
+            events.retain(|line| written.get(&line.id).is_none_or(old));
+        }
+        events
+    }
+}
+
+struct NoCommands;
+
+impl Policy for NoCommands {
+    fn is_reset(&self, _: &NodeState, _: &str) -> bool {
+        false
+    }
+}
+
+struct OwnEvents;
+
+impl Policy for OwnEvents {
+    fn served(&self, to: Served, events: Vec<Line>) -> Vec<Line> {
+        if matches!(to, Served::Answer | Served::Rest) {
+            return events;
+        }
+        events.into_iter().flat_map(|line| [own(&line), line]).collect()
+    }
+}
+
+/// An event of a type that the text does not name. It has the same time and run, and no node.
+fn own(line: &Line) -> Line {
+    let event = event_of(line);
+    let id = event["id"].as_str().unwrap_or_default();
+    // Another UUID for each event.
+    let turned: String = id.chars().map(|digit| if digit == '0' { 'f' } else { digit }).collect();
+    let own = json!({
+        "id": turned, "runId": event["runId"], "ts": event["ts"], "type": "server.heartbeat", "load": 0.5,
+    });
+    Line { id: line.id, json: own.to_string().into() }
+}
+
+fn more(value: &mut Value) {
+    everywhere(value, |inner| {
+        if inner.get("id").is_some() || inner.get("type").is_some() {
+            inner["vendor"] = json!({ "build": 7 });
+        }
+    });
+}
+
+fn less(value: &mut Value) {
+    everywhere(value, |inner| {
+        remove(inner, "inboxCount");
+        remove(inner, "connection");
+        remove(inner, "context");
+    });
+}
+
+struct OtherDefaults;
+
+impl Policy for OtherDefaults {
+    fn default_permissions(&self) -> Permissions {
+        Permissions { cli_permissions_mode: PermissionsMode::Gated, spawn_requires_approval: false }
+    }
+
+    fn default_reset_commands(&self) -> Vec<String> {
+        vec!["/fresh".to_owned()]
+    }
+
+    fn edge_is_bidirectional(&self) -> bool {
+        false
+    }
+}
+
+struct EmptyDiffs;
+
+impl Policy for EmptyDiffs {
+    fn diff_artifact(&self, diff: Option<&str>) -> Option<String> {
+        Some(diff.unwrap_or_default().to_owned())
+    }
+}
