@@ -196,12 +196,12 @@ const NOT_A_CALL: &str = "`args`, `assumes`, `returns`, `fails`, `either`, `asks
 #[case::asks_that_are_no_list(
     r#"{ "call": "demo.read", "returns": 1, "asks": {"$any": "array"} }"#,
     12,
-    r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, or a `$ref`, not {"$any":"array"}"#
+    r#"`asks`: must be a list, or `$oneOf`, `$unordered`, `$contains`, `$startsWith` or `$among` with lists, `$each`, or a `$ref`, not {"$any":"array"}"#
 )]
 #[case::streams_that_are_one_of_no_lists(
     r#"{ "call": "demo.read", "returns": 1, "streams": {"$oneOf": [5, []]} }"#,
     12,
-    r#"`streams`: must be a list, or `$oneOf`, `$unordered`, `$contains` or `$startsWith` with lists, or a `$ref`, not {"$oneOf":[5,[]]}"#
+    r#"`streams`: must be a list, or `$oneOf`, `$unordered`, `$contains`, `$startsWith` or `$among` with lists, `$each`, or a `$ref`, not {"$oneOf":[5,[]]}"#
 )]
 #[case::hides_nothing(
     r#"{ "call": "demo.read", "returns": 1, "hides": ["s", ""] }"#,
