@@ -75,7 +75,7 @@ pub(crate) const LAWS: &[Law] = &[
         name: "edges-are-told-as-they-come-and-go",
         contract: "runs",
         why: "A user interface draws what it receives, and nothing else.",
-        shows: &["RUNS-053"],
+        shows: &["RUNS-156"],
         origin: "contract",
         operations: &[],
         inputs: || {
