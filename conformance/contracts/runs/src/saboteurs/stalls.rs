@@ -93,6 +93,13 @@ pub(crate) const ALL: &[Adversary] = &[
     )
     .slow(),
     Adversary::saboteur(
+        "compares-outputs-without-numbers",
+        "outputs that differ only in their numbers are taken for a stall",
+        &["RUNS-125", "RUNS-127"],
+        |subject| under_rules(subject, Arc::new(IgnoresNumbers)),
+    )
+    .slow(),
+    Adversary::saboteur(
         "keeps-the-counts",
         "a run that goes on stalls again at the first turn that is the same",
         &["RUNS-130"],
@@ -150,6 +157,17 @@ impl Policy for CountsEmptyDiffs {
     fn watched<'a>(&self, output: &'a str, done: &'a Done) -> [Option<&'a str>; 3] {
         let [output, _, failed] = Rules.watched(output, done);
         [output, Some(done.diff.as_deref().unwrap_or_default()), failed]
+    }
+}
+
+struct IgnoresNumbers;
+
+impl Policy for IgnoresNumbers {
+    fn watched<'a>(&self, output: &'a str, done: &'a Done) -> [Option<&'a str>; 3] {
+        let [output, diff, failed] = Rules.watched(output, done);
+        let words =
+            output.map(|text| text.split(|c: char| c.is_ascii_digit()).next().unwrap_or(text));
+        [words, diff, failed]
     }
 }
 
