@@ -86,7 +86,11 @@ impl<S> Context<S> {
         self,
         change: impl Fn(Value) -> Vec<Value> + Send + Sync + 'static,
     ) -> Self {
-        Self { on_emit: Some(Arc::new(change)), ..self }
+        let Some(outer) = self.on_emit.clone() else {
+            return Self { on_emit: Some(Arc::new(change)), ..self };
+        };
+        let both = move |item| change(item).into_iter().flat_map(|item| outer(item)).collect();
+        Self { on_emit: Some(Arc::new(both)), ..self }
     }
 
     /// For a wrapped handler: passes each call of a fake (fake, method, arguments) to `answer` first. Calls that it
@@ -96,7 +100,13 @@ impl<S> Context<S> {
         self,
         answer: impl Fn(&str, &str, &Value) -> Option<Result<Value, Failure>> + Send + Sync + 'static,
     ) -> Self {
-        Self { on_ask: Some(Arc::new(answer)), ..self }
+        let Some(outer) = self.on_ask.clone() else {
+            return Self { on_ask: Some(Arc::new(answer)), ..self };
+        };
+        let both = move |fake: &str, method: &str, args: &Value| {
+            answer(fake, method, args).or_else(|| outer(fake, method, args))
+        };
+        Self { on_ask: Some(Arc::new(both)), ..self }
     }
 
     /// Calls a fake.
