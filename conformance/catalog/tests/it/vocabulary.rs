@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use cucumber::World as _;
 use cucumber::gherkin::{Feature, GherkinEnv};
 use proofmark_catalog::{files, load, vocabulary};
+use proofmark_judge::wire::Wire;
 use proofmark_suite::SuiteFiles;
 use proofmark_suite::gherkin::Narrative;
 use proofmark_suite::gherkin::vocabulary::{Below, VocabularyStep};
@@ -42,15 +43,15 @@ fn scenario(number: usize, step: &VocabularyStep) -> String {
     )
 }
 
-fn feature() -> String {
-    let vocabulary = vocabulary();
-    let steps = vocabulary.steps().iter().enumerate();
+/// A scenario for each of these steps.
+fn feature(steps: &[&VocabularyStep]) -> String {
+    let steps = steps.iter().enumerate();
     let scenarios: String = steps.map(|(number, step)| scenario(number, step)).collect();
     format!("Feature: Every step\n\n{scenarios}")
 }
 
-/// A contract on a wire, with the operations and hooks of all others.
-fn ledger() -> String {
+/// A contract on this wire, with the operations and hooks of all others.
+fn ledger(wire: &str) -> String {
     let suite = load(&files()).unwrap();
     let mut operations = BTreeSet::from(["\"demo.read\"".to_owned()]);
     let mut hooks = BTreeSet::new();
@@ -67,7 +68,7 @@ title = "Demo"
 text = "demo.md"
 prefix = "DEMO"
 workspace = true
-wire = "http"
+wire = "{wire}"
 operations = [{}]
 hooks = {{ {} }}
 
@@ -83,20 +84,30 @@ source = "Demo"
     )
 }
 
+/// A contract has one wire, so the steps of contracts on MCP have a demonstration of their own.
 #[test]
 fn every_example_is_a_sound_step() {
-    let files = SuiteFiles::from_pairs([
-        ("fixtures/demo/requirements.toml".to_owned(), ledger()),
-        ("features/demo/vocabulary.feature".to_owned(), feature()),
-    ]);
-    let suite = load(&files).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    assert_eq!(suite.cases.len(), vocabulary().steps().len());
+    let (suite, vocabulary) = (load(&files()).unwrap(), vocabulary());
+    let on_mcp = |step: &VocabularyStep| {
+        let contract = step.contract.and_then(|id| suite.contract(id));
+        contract.is_some_and(|contract| contract.wire == Some(Wire::Mcp))
+    };
+    let (mcp, others): (Vec<_>, Vec<_>) =
+        vocabulary.steps().iter().copied().partition(|step| on_mcp(step));
+    for (wire, steps) in [("mcp", mcp), ("http", others)] {
+        let files = SuiteFiles::from_pairs([
+            ("fixtures/demo/requirements.toml".to_owned(), ledger(wire)),
+            ("features/demo/vocabulary.feature".to_owned(), feature(&steps)),
+        ]);
+        let suite = load(&files).unwrap_or_else(|problems| panic!("{problems:#?}"));
+        assert_eq!(suite.cases.len(), steps.len());
+    }
 }
 
 #[test]
 fn every_step_has_an_example() {
     let steps = Narrative::collection();
-    let feature = Feature::parse(feature(), GherkinEnv::default()).unwrap();
+    let feature = Feature::parse(feature(vocabulary().steps()), GherkinEnv::default()).unwrap();
     let exemplified: BTreeSet<(&str, u32)> = feature
         .scenarios
         .iter()

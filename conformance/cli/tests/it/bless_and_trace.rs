@@ -270,6 +270,8 @@ fn trace_links_requirements_to_cases_and_saboteurs() {
         out.contains("  case      sage.chronicle/append/round-trip  (fixture, contract)\n"),
         "{out}"
     );
+    let (out, _) =
+        says(&Command::new(PROOFMARK).args(["trace", "CHRONICLE-032"]).output().unwrap(), 0);
     assert!(out.contains("  saboteur  "), "{out}");
     let trace = |what: &str| {
         let args = ["trace", what, "--format", "json"];

@@ -11,6 +11,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 pub use self::freedom::{Change, Segment, Touch, changes};
+pub(crate) use self::settle::blank;
 
 use self::compile::{Position, compile, members};
 use self::words::{around_first_difference, push_index, push_key, short, wanted};

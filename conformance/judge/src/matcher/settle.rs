@@ -36,7 +36,10 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
         }
         // An array that matches `$each` also matches when empty.
         (Node::Each(_), Value::Array(items)) => items.clear(),
-        (Node::Unordered(_), Value::Array(items)) => sort(items),
+        (Node::Unordered(nodes), Value::Array(items)) => {
+            sort(items);
+            witnesses(nodes, items, saved);
+        }
         (Node::Contains(nodes), Value::Array(items)) => {
             sort(items);
             witnesses(nodes, items, saved);
@@ -63,7 +66,19 @@ fn settle(node: &Node, value: &mut Value, saved: &Saved) {
                 && let Some(first) = values.into_iter().next()
             {
                 *value = first;
+            } else if let Some(choice) = choices.iter().find(|choice| fits(choice, value, saved)) {
+                settle(choice, value, saved);
             }
+        }
+        // One member or item is enough.
+        (Node::NonEmpty(_), Value::Object(map)) => {
+            let first = map.keys().min().cloned();
+            map.retain(|key, _| Some(key) == first.as_ref());
+            map.values_mut().for_each(blank);
+        }
+        (Node::NonEmpty(_), Value::Array(items)) => {
+            items.truncate(1);
+            items.iter_mut().for_each(blank);
         }
         // Every other node is compared, or not known to be free.
         _ => {}
@@ -88,22 +103,27 @@ fn sort(items: &mut [Value]) {
     items.sort_by_cached_key(Value::to_string);
 }
 
-/// Keeps one item for each required one. The other items are free.
+/// Keeps one item for each required one, settled by it. The other items are free.
 fn witnesses(nodes: &[Node], items: &mut Vec<Value>, saved: &Saved) {
-    let fits = |node: &Node, item: &Value| {
-        Comparison { saved }.differ(node, item, &mut String::from("$")).is_none()
-    };
+    let mut left = items.clone();
     let mut kept = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let Some(place) = items.iter().position(|item| fits(node, item)) else { return };
-        kept.push(items.remove(place));
+        // Another choice of witnesses might succeed, but then nothing is settled.
+        let Some(place) = left.iter().position(|item| fits(node, item, saved)) else { return };
+        let mut witness = left.remove(place);
+        settle(node, &mut witness, saved);
+        kept.push(witness);
     }
     sort(&mut kept);
     *items = kept;
 }
 
+fn fits(node: &Node, value: &Value, saved: &Saved) -> bool {
+    Comparison { saved }.differ(node, value, &mut String::from("$")).is_none()
+}
+
 /// The simplest value of the same kind.
-fn blank(value: &mut Value) {
+pub(crate) fn blank(value: &mut Value) {
     *value = match value {
         Value::Null => Value::Null,
         Value::Bool(_) => false.into(),

@@ -9,6 +9,7 @@ use super::{CaseSeen, Record, Recorded};
 use crate::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome};
 use crate::examples::Example;
 use crate::judge::{judge, judge_law};
+use crate::matcher::blank;
 use crate::outcome::{asked, joined, reply_of};
 use crate::parallel;
 use crate::saved::{Saved, references};
@@ -183,9 +184,28 @@ fn both(before: &Value, one: Value, other: Value) -> Value {
             Value::Object(merged.collect())
         }
         (before, one, other) if one == *before || other == *before => before.clone(),
+        // What one of them leaves free is as the other keeps it.
+        (before, one, other) if one == blanked(before) => other,
+        (before, one, other) if other == blanked(before) => one,
+        (Value::Array(whole), Value::Array(one), Value::Array(other))
+            if one.len() == whole.len() && other.len() == whole.len() =>
+        {
+            whole
+                .iter()
+                .zip(one)
+                .zip(other)
+                .map(|((before, one), other)| both(before, one, other))
+                .collect()
+        }
         (_, one, other) if one == other => one,
         (before, ..) => before.clone(),
     }
+}
+
+fn blanked(value: &Value) -> Value {
+    let mut value = value.clone();
+    blank(&mut value);
+    value
 }
 
 /// Restores a part of the answer. Fails if its path leads through a list that was sorted.
