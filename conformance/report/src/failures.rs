@@ -10,19 +10,22 @@ use crate::failure::{self, BLOCKED, DIFFERS, Rerun, write_stderr};
 use crate::style::{BAD, QUIET, STRONG, styled};
 use crate::text::visible_line;
 
+/// Failed or blocked cases, by name.
+type Cases<'a> = Vec<(&'a str, &'a Failure)>;
+
 /// The failures, grouped by how they are shown.
 #[derive(Default)]
 struct Sorted<'a> {
     /// Cases that show no deciding requirement, by the requirement that they show.
-    differing: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
+    differing: BTreeMap<&'a str, Cases<'a>>,
     /// Operations that are not implemented, and the cases that need them.
     missing: BTreeMap<&'a str, Vec<&'a str>>,
     /// Faults before any call, which are the same for every case.
-    alike: BTreeMap<&'a str, Vec<(&'a str, &'a Failure)>>,
+    alike: BTreeMap<&'a str, Cases<'a>>,
     /// Failures in the setup, by call and first difference. They blame no promise.
-    blocked: BTreeMap<(&'a str, &'a str), Vec<(&'a str, &'a Failure)>>,
+    blocked: BTreeMap<(&'a str, &'a str), Cases<'a>>,
     /// All others.
-    broken: Vec<(&'a str, &'a Failure)>,
+    broken: Cases<'a>,
 }
 
 impl<'a> Sorted<'a> {

@@ -153,6 +153,9 @@ mod tests {
             "head": { "$startsWith": [1] },
             "which": { "$oneOf": [{ "a": ["old"] }, { "a": ["new"] }] },
             "like": { "$oneOf": ["old", { "$matches": "^n" }] },
+            "either": { "$oneOf": [{ "$open": { "a": "old" } }, { "$open": { "a": "new" } }] },
+            "any": { "$unordered": [{ "$open": { "b": 2 } }, { "$open": { "a": 1 } }] },
+            "filled": { "$nonEmpty": "object" },
             "short": { "$within": { "bytes": 9, "value": { "$any": "string" } } },
             "each": { "$each": { "$any": "number" } },
             "full": { "$nonEmpty": "string" },
@@ -162,12 +165,15 @@ mod tests {
         let mut value = json!({
             "id": "7f", "at": "2024", "list": [2, 1], "more": { "code": "E", "pid": 4711 }, "n": 3,
             "exact": [{ "a": 1 }, true], "some": [9, 3, 2, 4], "head": [1, 7], "which": { "a": ["new"] }, "like": "new", "short": "abc",
+            "either": { "a": "new", "pid": 1 }, "any": [{ "a": 1, "pid": 1 }, { "pid": 2, "b": 2 }],
+            "filled": { "pid": 1, "at": "now" },
             "each": [1, 2], "full": "abc", "texts": [1, "a", 2, "b"],
         });
         pattern.settle(&mut value, &Saved::default());
         let settled = json!({
             "id": "", "at": "2024", "list": [1, 2], "more": { "code": "E" },
             "exact": [{ "a": 1 }, false], "some": [2, 3], "head": [1], "which": { "a": ["old"] }, "like": "new", "short": "",
+            "either": { "a": "new" }, "any": [{ "a": 1 }, { "b": 2 }], "filled": { "at": "" },
             "each": [], "full": "abc", "texts": ["a", ""],
         });
         assert_eq!(value, settled);
