@@ -96,12 +96,12 @@ fn write_broken(out: &mut dyn Write, contracts: &[ContractResult<'_>]) -> io::Re
     const MOST: usize = 20;
     let all = contracts.iter().flat_map(|contract| &contract.requirements);
     let deciding: Vec<_> = all.filter(|one| one.requirement.decides()).collect();
-    let is_broken = |verdict: &_| matches!(verdict, RequirementVerdict::Broken { .. });
-    let is_blocked = |verdict: &_| matches!(verdict, RequirementVerdict::Blocked { .. });
-    let kinds: [(&str, &dyn Fn(&RequirementVerdict) -> bool); 2] =
-        [("broken", &is_broken), ("blocked", &is_blocked)];
-    for (word, wanted) in kinds {
-        let ids = deciding.iter().filter(|one| wanted(&one.verdict));
+    for word in ["broken", "blocked"] {
+        let ids = deciding.iter().filter(|one| match &one.verdict {
+            RequirementVerdict::Broken { .. } => word == "broken",
+            RequirementVerdict::Blocked { .. } => word == "blocked",
+            _ => false,
+        });
         let ids: Vec<&str> = ids.map(|one| one.requirement.id.as_str()).collect();
         let more = match ids.len().saturating_sub(MOST) {
             0 => String::new(),
