@@ -72,7 +72,7 @@ fn pairs_of<'a>(
 ) -> Vec<Pair<'a>> {
     let in_it = |id: &&str| suite.requirement(id).is_some_and(|(owner, _)| owner.id == contract);
     let breaks_it =
-        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(|id| in_it(&id));
+        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(|id| in_it(id));
     let own: Vec<Sabotage<'a>> = wrong.iter().filter(breaks_it).copied().collect();
     let mut pairs: Vec<(u64, Pair<'a>)> = Vec::new();
     for (index, one) in own.iter().enumerate() {
@@ -87,7 +87,7 @@ fn pairs_of<'a>(
     let (first, rest): (Vec<_>, Vec<_>) =
         pairs.into_iter().map(|(_, pair)| pair).partition(|pair| {
             let crippled = [pair.one.0, pair.other.0].into_iter().filter(|one| one.is_crippled());
-            crippled.fold(false, |new, one| met.insert(one.name) || new)
+            crippled.filter(|one| met.insert(one.name)).count() > 0
         });
     first.into_iter().chain(rest).take(each).collect()
 }
