@@ -72,7 +72,7 @@ fn pairs_of<'a>(
 ) -> Vec<Pair<'a>> {
     let in_it = |id: &&str| suite.requirement(id).is_some_and(|(owner, _)| owner.id == contract);
     let breaks_it =
-        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(|id| in_it(id));
+        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(in_it);
     let own: Vec<Sabotage<'a>> = wrong.iter().filter(breaks_it).copied().collect();
     let mut pairs: Vec<(u64, Pair<'a>)> = Vec::new();
     for (index, one) in own.iter().enumerate() {
