@@ -124,6 +124,27 @@ impl<S: Send + Sync + 'static> Adapter<S> {
         self
     }
 
+    /// Prepares each session of a contract just before its server starts. Does nothing for a contract without a
+    /// server of its own.
+    #[must_use]
+    pub fn before_serving(
+        mut self,
+        contract: &str,
+        prepare: impl Fn(&S) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        let prepare = Arc::new(prepare);
+        if let Some(server) = self.servers.remove(contract) {
+            return self.serves(contract, move |session, fakes| {
+                let (prepare, server) = (Arc::clone(&prepare), Arc::clone(&server));
+                async move {
+                    prepare(&session)?;
+                    server(session, fakes).await
+                }
+            });
+        }
+        self
+    }
+
     /// The hook that answers `open`, if any.
     fn opening(&self, contract: Option<&str>) -> Option<&OnOpen<S>> {
         let server = contract.and_then(|contract| self.servers.get(contract));

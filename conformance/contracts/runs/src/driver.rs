@@ -16,10 +16,11 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::CONTRACT;
+use crate::both::Both;
 
 pub(crate) fn operations(subject: Subject) -> Subject {
     let subject = subject.claims(CONTRACT).has_hook("runs.patch").has_hook("runs.provider");
-    under_rules(subject, Arc::new(Rules))
+    subject.serves(CONTRACT, |session, fakes| async move { open(&session, fakes).await })
 }
 
 /// The reference with other rules for its runs.
@@ -27,16 +28,38 @@ pub(crate) fn under_rules(subject: Subject, rules: Arc<dyn Policy>) -> Subject {
     behind(subject, rules, |endpoints| endpoints)
 }
 
-/// The same, with layers around its endpoints.
-pub(crate) fn behind(
-    subject: Subject,
-    rules: Arc<dyn Policy>,
-    layers: fn(Router) -> Router,
-) -> Subject {
-    subject.serves(CONTRACT, move |session, fakes| {
-        let rules = Arc::clone(&rules);
-        async move { open(&session, fakes, rules, layers).await }
+/// The same, with layers around its endpoints. What changed the subject before stays: see [`Both`].
+pub(crate) fn behind(subject: Subject, rules: Arc<dyn Policy>, layers: Layers) -> Subject {
+    subject.before_serving(CONTRACT, move |session| {
+        let changes = session.state::<Changes>().map_err(|_| "the session cannot keep changes")?;
+        changes.0.lock().unwrap_or_else(PoisonError::into_inner).push((Arc::clone(&rules), layers));
+        Ok(())
     })
+}
+
+/// What is different in this session's server. The outermost change comes first.
+#[derive(Default)]
+struct Changes(Mutex<Vec<(Arc<dyn Policy>, Layers)>>);
+
+type Layers = fn(Router) -> Router;
+
+impl State for Changes {
+    fn open(_: &Open) -> Result<Self, Failure> {
+        Ok(Self::default())
+    }
+}
+
+impl Changes {
+    fn policy(&self) -> Arc<dyn Policy> {
+        let changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let rules = changes.iter().map(|(rules, _)| Arc::clone(rules));
+        rules.reduce(|one, other| Arc::new(Both(one, other))).unwrap_or_else(|| Arc::new(Rules))
+    }
+
+    fn layer(&self, endpoints: Router) -> Router {
+        let changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.iter().fold(endpoints, |endpoints, (_, layers)| layers(endpoints))
+    }
 }
 
 /// Stops the session's server when the session is dropped.
@@ -50,12 +73,8 @@ impl State for Serving {
 }
 
 /// Starts the server of a session and returns its address. The server stops when the session is dropped.
-async fn open(
-    session: &Session,
-    fakes: Fakes,
-    policy: Arc<dyn Policy>,
-    layers: fn(Router) -> Router,
-) -> Result<Value, String> {
+async fn open(session: &Session, fakes: Fakes) -> Result<Value, String> {
+    let changes = session.state::<Changes>().map_err(|_| "the session cannot keep changes")?;
     let script = session.script();
     let folder = script.workspace.as_ref().ok_or("the server needs a workspace for its runs")?;
     let now: Timestamp = script
@@ -65,7 +84,7 @@ async fn open(
         .map_err(|fault| format!("`clock.start` is not a time: {fault}"))?;
     let provider = Arc::new(HarnessProvider { fakes });
     let settings = Settings {
-        policy,
+        policy: changes.policy(),
         // The harness kills the process, never the machine, so data need not reach the disk.
         flush: Flush::System,
         ..Settings::new(provider, Arc::new(move || now))
@@ -81,7 +100,7 @@ async fn open(
         // Either a message or a dropped sender stops the server.
         let _end = dropped.await;
     };
-    let endpoints = layers(agent_runs::router(Arc::clone(&engine)));
+    let endpoints = changes.layer(agent_runs::router(Arc::clone(&engine)));
     tokio::spawn(agent_runs::serve_router(engine, endpoints, listener, until));
     Ok(json!({ "wire": { "http": { "base": format!("http://{address}") } } }))
 }

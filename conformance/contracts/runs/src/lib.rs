@@ -1,6 +1,7 @@
 //! The room of `runs`: a REST and WebSocket server of agents' runs.
 
 mod bent;
+mod both;
 mod crippled;
 mod driver;
 mod fuzz;
