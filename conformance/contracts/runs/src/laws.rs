@@ -1,5 +1,7 @@
 //! Laws of `runs`: whatever the order of changes, the log and the stream report exactly those changes.
 
+mod together;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -113,6 +115,9 @@ pub(crate) const LAWS: &[Law] = &[
                 .boxed()
         },
     },
+    together::ALL_COUNT,
+    together::ALL_LOGGED,
+    together::ALL_WORDS_LOGGED,
 ];
 
 /// The answers that made the two nodes.
@@ -244,14 +249,18 @@ fn two_nodes() -> Vec<Value> {
 
 /// The step that makes an edge, and its stream event.
 fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
-    let id = |node: usize| json!({ "$ref": format!("{}/body/id", NODES[node]) });
-    let body = json!({ "from": id(from), "to": id(to) });
+    let body = edge_body(from, to);
+    let edge = json!({ "$open": {
+        "id": { "$ref": format!("{name}/body/id") }, "from": body["from"], "to": body["to"],
+    } });
     let mut step = request("POST", &["edges"], Some(body));
     step["as"] = json!(name);
-    let edge = json!({ "$open": {
-        "id": { "$ref": format!("{name}/body/id") }, "from": id(from), "to": id(to),
-    } });
     (step, json!({ "$open": { "type": "edge.created", "edge": edge } }))
+}
+
+fn edge_body(from: usize, to: usize) -> Value {
+    let id = |node: usize| json!({ "$ref": format!("{}/body/id", NODES[node]) });
+    json!({ "from": id(from), "to": id(to) })
 }
 
 /// Sends these messages to a node while its first turn waits for an approval.

@@ -24,6 +24,7 @@ pub static ROOM: Room = Room {
     fakes: &[&PROVIDER],
     adversaries: &[
         saboteurs::asking::ALL,
+        saboteurs::crowds::ALL,
         saboteurs::inbox::ALL,
         saboteurs::stalls::ALL,
         saboteurs::telling::ALL,

@@ -4,6 +4,7 @@
 //! it breaks exactly the requirements that its entry names.
 
 pub(crate) mod asking;
+pub(crate) mod crowds;
 pub(crate) mod inbox;
 pub(crate) mod stalls;
 pub(crate) mod telling;
