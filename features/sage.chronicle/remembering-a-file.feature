@@ -34,6 +34,10 @@ Feature: Remembering a file
       """
       { "name": "greet" }
       """
+    And "chronicle.readChronicle" is called with:
+      """
+      { "path": "src/Foo.ts.sage" }
+      """
     Then the file "src/Foo.ts.sage" holds the events:
       """
       [

@@ -167,6 +167,8 @@ pub struct CallStep {
     pub asks: Option<Pattern>,
     /// The expected items of the stream, with adjacent texts joined. `None` if they are not judged.
     pub streams: Option<Pattern>,
+    /// Which of `asks` and `streams` the author left out. They are empty lists then, and anything else blocks the case.
+    pub implied: Implied,
     /// Texts that must not occur in the answer or the stream.
     pub hides: Vec<String>,
 }
@@ -197,6 +199,7 @@ impl CallStep {
             expect: Vec::new(),
             asks: None,
             streams: None,
+            implied: Implied::default(),
             hides: Vec::new(),
         }
     }
@@ -209,18 +212,34 @@ impl CallStep {
             && self.hides.is_empty()
     }
 
-    /// A call that is evidence calls no fake and streams nothing, unless the case says otherwise.
+    /// A call that is evidence calls no fake and streams nothing, unless the case says otherwise. This is an
+    /// assumption: a case that does not mention them is not about them.
     pub fn judge_side_effects(&mut self) {
         if self.asks.is_none() && Wire::of(&self.operation).is_none() {
             self.asks = Some(Pattern::empty_list());
+            self.implied.asks = true;
         }
-        self.streams.get_or_insert_with(Pattern::empty_list);
+        if self.streams.is_none() {
+            self.streams = Some(Pattern::empty_list());
+            self.implied.streams = true;
+        }
+    }
+
+    pub fn expect_asks(&mut self, asks: Pattern) {
+        self.asks = Some(asks);
+        self.implied.asks = false;
+    }
+
+    pub fn expect_stream(&mut self, items: Pattern) {
+        self.streams = Some(items);
+        self.implied.streams = false;
     }
 
     /// Makes everything that was evidence an assumption.
     pub fn only_assume(&mut self) {
         self.assumes.append(&mut self.expect);
         (self.asks, self.streams) = (None, None);
+        self.implied = Implied::default();
         self.hides.clear();
     }
 
@@ -228,6 +247,13 @@ impl CallStep {
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.assumes.iter().chain(&self.expect)
     }
+}
+
+/// Lists that a case implies.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Implied {
+    pub asks: bool,
+    pub streams: bool,
 }
 
 /// An allowed result of a call.
@@ -288,6 +314,16 @@ impl Step {
                 Action::Kill { .. } | Action::Write(_) => true,
                 Action::Leaves(_) => false,
             }
+    }
+
+    pub fn expect_asks(&mut self, asks: Pattern) {
+        self.asks = Some(asks);
+        self.implied.asks = false;
+    }
+
+    pub fn expect_stream(&mut self, items: Pattern) {
+        self.streams = Some(items);
+        self.implied.streams = false;
     }
 
     /// Makes everything that was evidence an assumption.

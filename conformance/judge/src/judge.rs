@@ -298,7 +298,8 @@ impl<'a> Judge<'a> {
         done.or_else(|_| side_effects(step, call, &answer.sorted(), alone, &self.saved))
     }
 
-    /// Fakes may only be called during a call, which states what it expects. Any other call of a fake is a failure.
+    /// Fakes may only be called during a call, which states what it expects. Any other call of a fake blocks the case,
+    /// since no case is about it.
     pub fn end(&mut self, end: &Ending) -> Result<(), Box<Failure>> {
         self.asks.extend(end.asks.iter().cloned());
         let whole = |reason, message| Err(Box::new(Failure::new(reason, message, &self.case.at)));
@@ -309,7 +310,8 @@ impl<'a> Judge<'a> {
             (None, Some(ask)) => {
                 let message =
                     format!("`{}.{}` was called outside of any call", ask.fake, ask.method);
-                whole("difference", message)
+                let failure = Failure::new("difference", message, &self.case.at);
+                Err(Box::new(Failure { setup: true, ..failure }))
             }
             (None, None) => Ok(()),
         }
@@ -412,12 +414,15 @@ fn side_effects(
 ) -> Result<(), Box<Failure>> {
     let asks = asks_differ(call, &answer.asks, saved).filter(|_| alone);
     let events = || events_differ(call, &answer.events, saved);
-    let differs = asks
-        .map(|lists| ("the calls of fakes are not as expected", lists))
-        .or_else(|| Some(("the items of the stream are not as expected", events()?)));
+    let implied = call.implied;
+    let differs =
+        asks.map(|lists| ("the calls of fakes are not as expected", lists, implied.asks)).or_else(
+            || Some(("the items of the stream are not as expected", events()?, implied.streams)),
+        );
     match differs {
-        Some((message, (expected, got, difference))) => Err(Box::new(Failure {
+        Some((message, (expected, got, difference), setup)) => Err(Box::new(Failure {
             call: Some(seen_call(call)),
+            setup,
             expected: Some(expected),
             got: Some(got),
             difference: Some(difference),

@@ -16,6 +16,8 @@ pub struct Adversary {
     pub kind: Kind,
     /// It makes the harness wait: use short timeouts.
     pub slow: bool,
+    /// Its fault shows in few of many rounds: run the laws with all their inputs.
+    pub rare: bool,
     /// Its report has failures of a kind that must be the same however the suite is run.
     pub repeated: Option<Among>,
     act: Act,
@@ -80,7 +82,7 @@ impl Claims {
 
 impl Adversary {
     const fn new(name: &'static str, about: &'static str, kind: Kind, act: Act) -> Self {
-        Self { name, about, kind, slow: false, repeated: None, act, server: None }
+        Self { name, about, kind, slow: false, rare: false, repeated: None, act, server: None }
     }
 
     pub const fn hostile(
@@ -192,6 +194,11 @@ impl Adversary {
 
     pub const fn slow(mut self) -> Self {
         self.slow = true;
+        self
+    }
+
+    pub const fn rare(mut self) -> Self {
+        self.rare = true;
         self
     }
 

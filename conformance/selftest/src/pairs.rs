@@ -63,7 +63,7 @@ pub fn check(suite: &Suite, options: &Options) -> Result<Vec<PairReport>, Selfte
     reports.into_iter().collect()
 }
 
-/// Some pairs of this contract. Slow subjects wait for timeouts, so they are left out.
+/// Some pairs of this contract. Slow subjects wait for timeouts, and rare faults need many rounds, so both are left out.
 fn pairs_of<'a>(
     suite: &'a Suite,
     contract: &'a str,
@@ -71,8 +71,9 @@ fn pairs_of<'a>(
     each: usize,
 ) -> Vec<Pair<'a>> {
     let in_it = |id: &&str| suite.requirement(id).is_some_and(|(owner, _)| owner.id == contract);
-    let breaks_it =
-        |(adversary, breaks): &&Sabotage<'a>| !adversary.slow && breaks.iter().all(in_it);
+    let breaks_it = |(adversary, breaks): &&Sabotage<'a>| {
+        !adversary.slow && !adversary.rare && breaks.iter().all(in_it)
+    };
     let own: Vec<Sabotage<'a>> = wrong.iter().filter(breaks_it).copied().collect();
     let mut pairs: Vec<(u64, Pair<'a>)> = Vec::new();
     for (index, one) in own.iter().enumerate() {

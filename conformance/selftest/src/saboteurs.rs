@@ -87,6 +87,9 @@ fn try_saboteur(
         if adversary.slow {
             how.patience.call = SHORT;
         }
+        if adversary.rare {
+            how.laws.cases = LawOptions::default().cases;
+        }
         let mut outcome = run(suite, cases, &command, &how, &options.cancel, |_| {})
             .map_err(|fault| SelftestError::Run { adversary: adversary.name.to_owned(), fault })?;
         if outcome.interrupted {

@@ -21,7 +21,7 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[],
         inputs: || {
-            vec(deed_or_word(), 0..7)
+            vec(deed(), 0..7)
                 .prop_map(|deeds| {
                     let mut steps = two_nodes();
                     steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
@@ -146,7 +146,6 @@ enum Deed {
     },
     /// One of the existing edges, if there are any.
     Cut(Index),
-    Say(&'static str),
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
@@ -158,11 +157,6 @@ fn deed() -> impl Strategy<Value = Deed> {
         (0..2_usize).prop_map(|from| Deed::Connect { from, to: 1 - from }),
         any::<Index>().prop_map(Deed::Cut),
     ]
-}
-
-/// Not every server accepts a message without a recipient.
-fn deed_or_word() -> impl Strategy<Value = Deed> {
-    prop_oneof![5 => deed(), 1 => select(&LABELS[..]).prop_map(Deed::Say)]
 }
 
 /// The steps of the actions, each with the edge event that the stream must contain.
@@ -178,10 +172,6 @@ fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
             }
             Deed::Switch { node, provider } => change(*node, json!({ "provider": provider })),
             Deed::Gate { node, gated } => change(*node, json!({ "permissions": gate(*gated) })),
-            Deed::Say(word) => {
-                // Without a recipient: no node gets it, and no turn begins.
-                (request("POST", &["chat"], Some(json!({ "content": word }))), None)
-            }
             Deed::Cut(index) if !there.is_empty() => {
                 let name = there.remove(index.index(there.len()));
                 let events = json!({ "$open": {
@@ -224,7 +214,6 @@ fn nodes_after(deeds: &[Deed]) -> [Value; 2] {
             Deed::Connect { .. } => edges += 1,
             Deed::Cut(_) if edges > 0 => edges -= 1,
             Deed::Cut(_) => nodes[0]["label"] = json!(unlike("Dora", number)),
-            Deed::Say(_) => {}
         }
     }
     nodes

@@ -46,6 +46,12 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     free("keeps-every-repeat", "every repeat is appended again", REPEATS, keeps_every_repeat),
     free(
+        "checks-given-ids",
+        "appendEventWithId refuses an eventId that is not the hash of the event",
+        "\"Must include a valid eventId\": the text does not say which ids are valid",
+        checks_given_ids,
+    ),
+    free(
         "takes-absolute-paths-as-relative",
         "an absolute path is one relative to the workspace root",
         RELATIVE,
@@ -151,6 +157,18 @@ fn keeps_every_repeat(subject: Subject) -> Subject {
         let id = event_id(&args["event"]);
         let repeats = is_right(&args) && last_ids(&bytes(&file), 1).contains(&id);
         if repeats { append_as(call, args, id).await } else { inner.call(call, args).await }
+    })
+}
+
+fn checks_given_ids(subject: Subject) -> Subject {
+    around(subject, &["chronicle.appendEventWithId"], async |call, args, inner: Next| {
+        if is_right(&args) && args["event"]["eventId"] != event_id(&args["event"]) {
+            return Err(contract_error(json!({
+                "name": "TypedError", "code": "EVALIDATION", "message": "the eventId is not the event's",
+                "details": [{ "field": "eventId", "reason": "it is not the hash of the event" }],
+            })));
+        }
+        inner.call(call, args).await
     })
 }
 

@@ -15,7 +15,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "mixes-results-up",
         "a good result goes to the call before it",
-        &["LLM-025"],
+        &["LLM-024", "LLM-025"],
         mixes_results_up,
     ),
     Adversary::saboteur(

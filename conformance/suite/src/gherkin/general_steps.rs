@@ -158,6 +158,13 @@ fn fake_asked(world: &mut Narrative, fake: String, method: String, #[step] step:
     }
 }
 
+#[then(expr = "the fake {string} was asked {string} {int} times")]
+fn fake_asked_times(world: &mut Narrative, fake: String, method: String, times: String) {
+    if let Some(times) = world.number::<u16>(&times) {
+        world.expect_asked(&json!({"$open": {"fake": fake, "method": method}}), times);
+    }
+}
+
 #[then(expr = "it streams:")]
 fn streams(world: &mut Narrative, #[step] step: &gherkin::Step) {
     if let Some(items) = world.json(step) {

@@ -289,7 +289,25 @@ impl Narrative {
         asks.push(ask);
         match Pattern::new(Value::Array(asks)) {
             Ok(pattern) => {
-                call.asks = Some(pattern);
+                call.expect_asks(pattern);
+                call.judge_side_effects();
+            }
+            Err(message) => self.fault(message),
+        }
+    }
+
+    /// The last call made so many of these calls of fakes, and any others.
+    pub fn expect_asked(&mut self, ask: &Value, times: u16) {
+        let Some(call) = self.last_call() else { return self.no_call() };
+        if call.wants_asks() {
+            return self.fault(
+                "the calls of fakes are already given; write each of them, or how many there are",
+            );
+        }
+        let asks = json!({ "$among": { "items": ask, "value": vec![ask; times.into()] } });
+        match Pattern::new(asks) {
+            Ok(pattern) => {
+                call.expect_asks(pattern);
                 call.judge_side_effects();
             }
             Err(message) => self.fault(message),
@@ -303,7 +321,7 @@ impl Narrative {
                 "the stream of the call is already given at line {first}; write all its items in one step"
             )),
             (Ok(pattern), Some(call), None) => {
-                call.streams = Some(pattern);
+                call.expect_stream(pattern);
                 call.judge_side_effects();
                 self.stream_at = Some(line);
             }

@@ -143,6 +143,10 @@ const GENERAL: &[VocabularyStep] = &[
         r#"{"key": "API_KEY"}"#,
         "The last call called a fake with these arguments; write one such step for each call of a fake, in order.",
     ),
+    VocabularyStep::plain(
+        r#"Then the fake "secrets" was asked "get" 2 times"#,
+        "The last call made so many calls of this fake and method, whatever the arguments; other calls are free.",
+    ),
     VocabularyStep::with(
         "Then it streams:",
         r#"[{"type": "end"}]"#,

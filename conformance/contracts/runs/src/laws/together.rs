@@ -22,7 +22,7 @@ pub(super) const ALL_COUNT: Law = Law {
                 (Just((nodes, edges, runs)), Just(requests).prop_shuffle())
             })
             .prop_map(|((nodes, edges, runs), requests)| {
-                json!({ "setup": on_a_healthy_run(), "steps": counted(requests, nodes, edges, runs) })
+                json!({ "setup": on_a_healthy_run(edges), "steps": counted(requests, nodes, edges, runs) })
             })
             .boxed()
     },
@@ -62,14 +62,24 @@ pub(super) const ALL_WORDS_LOGGED: Law = Law {
 /// Edges or messages in one round.
 const MANY: usize = 9;
 
-/// A run of two nodes whose server answers each kind of request that the laws rely on.
-fn on_a_healthy_run() -> Vec<Value> {
+/// A run of two nodes and the ends of some edges. Its server answers each kind of request that the law relies on.
+fn on_a_healthy_run(edges: usize) -> Vec<Value> {
     let mut steps = two_nodes();
+    steps.extend(ends(edges));
     steps.push(named("control", request("POST", &["edges"], Some(edge_body(0, 1)))));
     steps.push(request("DELETE", &["edges", "control"], None));
     steps.extend(["a", "b"].map(|node| request("PATCH", &["nodes", node], Some(allowed(false)))));
     steps.push(whole("run"));
     steps
+}
+
+/// A node at the end of each edge that is deleted later: no two of them have the same ends.
+fn ends(count: usize) -> impl Iterator<Item = Value> {
+    (0..count).map(|number| named(&end(number), request("POST", &["nodes"], Some(first_body(1)))))
+}
+
+fn end(number: usize) -> String {
+    format!("end{number}")
 }
 
 /// Requests of several users. No two of them change the same member.
@@ -78,8 +88,8 @@ fn crowd(nodes: usize, edges: usize, runs: usize) -> Vec<Value> {
         named(&format!("node{number}"), request("POST", &["nodes"], Some(first_body(number % 2))))
     };
     let edge = |number| {
-        let body = edge_body(number % 2, 1 - number % 2);
-        named(&format!("edge{number}"), request("POST", &["edges"], Some(body)))
+        let ends = json!({ "from": id_of("a"), "to": id_of(&end(number)) });
+        named(&format!("edge{number}"), request("POST", &["edges"], Some(ends)))
     };
     let another = |number: usize| named(&format!("run{number}"), new_run());
     let changes = CHANGES.map(|(node, member, value)| {
@@ -152,29 +162,46 @@ fn named(name: &str, mut step: Value) -> Value {
 /// Edges that are made and deleted at once. Each kind of event has its own consumer, because their order is free.
 fn logged(requests: Vec<Value>, made: usize, deleted: usize) -> Value {
     let mut setup = two_nodes();
+    setup.extend(ends(deleted));
     setup.extend(["created", "deleted"].map(|socket| {
         let mut consumer = open();
         consumer["args"]["socket"] = json!(socket);
         consumer
     }));
-    let old = (0..deleted).map(|number| format!("old{number}"));
-    for name in old.chain(["control".to_owned()]) {
-        setup.push(named(&name, request("POST", &["edges"], Some(edge_body(0, 1)))));
-        setup.push(taken("created", "edge.created", 1).0);
+    // One after the other, everything is logged and stays in the log.
+    let mut alone = Vec::new();
+    for name in ["control0", "control1"] {
+        setup.push(named(name, request("POST", &["edges"], Some(edge_body(0, 1)))));
+        alone.extend(one_event(&mut setup, "created", "edge.created", name));
+        setup.push(request("DELETE", &["edges", name], None));
+        alone.extend(one_event(&mut setup, "deleted", "edge.deleted", name));
     }
-    setup.push(request("DELETE", &["edges", "control"], None));
-    setup.push(taken("deleted", "edge.deleted", 1).0);
+    for number in 0..deleted {
+        let ends = json!({ "from": id_of("a"), "to": id_of(&end(number)) });
+        setup.push(named(&format!("old{number}"), request("POST", &["edges"], Some(ends))));
+        setup.push(taken("created", "edge.created", 1, "").0);
+    }
+    setup.push(in_the_log(&alone));
     let mut steps = vec![json!({ "together": requests })];
     let mut lines = Vec::new();
     for (socket, kind, count) in
         [("created", "edge.created", made), ("deleted", "edge.deleted", deleted)]
     {
-        let (step, found) = taken(socket, kind, count);
-        steps.push(named(&format!("{socket}Events"), step));
+        let name = format!("{socket}Events");
+        let (step, found) = taken(socket, kind, count, &name);
+        steps.push(named(&name, step));
         lines.extend(found);
     }
     steps.push(in_the_log(&lines));
     json!({ "setup": setup, "steps": steps })
+}
+
+/// Takes the event of one change, and returns its line.
+fn one_event(setup: &mut Vec<Value>, socket: &str, kind: &str, of: &str) -> Vec<Value> {
+    let name = format!("{socket}{of}");
+    let (step, lines) = taken(socket, kind, 1, &name);
+    setup.push(named(&name, step));
+    lines
 }
 
 /// Messages to two nodes at once.
@@ -185,22 +212,29 @@ fn said(count: usize) -> Value {
         request("POST", &["chat"], Some(body))
     };
     let mut setup = two_nodes();
-    setup.extend([open(), say(0), taken("ui", "message.user", 1).0]);
-    let requests: Vec<Value> = (1..=count).map(say).collect();
-    let (step, lines) = taken("ui", "message.user", count);
+    setup.push(open());
+    // One after the other, everything is logged and stays in the log.
+    let mut alone = Vec::new();
+    for (number, name) in ["first", "second"].iter().enumerate() {
+        setup.push(say(count + number));
+        alone.extend(one_event(&mut setup, "ui", "message.user", name));
+    }
+    setup.push(in_the_log(&alone));
+    let requests: Vec<Value> = (0..count).map(say).collect();
+    let (step, lines) = taken("ui", "message.user", count, "said");
     let mut log = in_the_log(&lines);
     let message = |number| {
         let message = json!({ "$open": { "content": words(number) } });
         json!({ "$open": { "type": "message.user", "message": message } })
     };
-    let messages: Vec<Value> = (1..=count).map(message).collect();
+    let messages: Vec<Value> = (0..count).map(message).collect();
     log["returns"] = json!({ "lines": { "$contains": messages } });
     let every_turn = json!({ "items": [{ "delta": "Turn {{turn}}." }] });
     json!({
         "needs": [PROVIDER],
         "given": { "fakes": { "provider": { "turns": [], "then": every_turn } } },
         "setup": setup,
-        "steps": [{ "together": requests }, named("uiEvents", step), log],
+        "steps": [{ "together": requests }, named("said", step), log],
     })
 }
 
@@ -208,14 +242,14 @@ fn words(number: usize) -> String {
     format!("Message {number}.")
 }
 
-/// Waits for that many events of one kind. Also returns their lines of the log, if the answer is saved as
-/// `{socket}Events`.
-fn taken(socket: &str, kind: &str, count: usize) -> (Value, Vec<Value>) {
+/// Waits for that many events of one kind. Also returns their lines of the log, for an answer that is saved under this
+/// name.
+fn taken(socket: &str, kind: &str, count: usize, name: &str) -> (Value, Vec<Value>) {
     let args = json!({ "socket": socket, "count": count, "where": { "type": kind } });
     let returns = vec![json!({ "$open": { "type": kind } }); count];
     let step = json!({ "call": "ws.take", "args": args, "returns": returns });
     let line = |number| {
-        let id = json!({ "$ref": format!("{socket}Events/{number}/id") });
+        let id = json!({ "$ref": format!("{name}/{number}/id") });
         json!({ "$open": { "id": id, "type": kind } })
     };
     (step, (0..count).map(line).collect())

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agent_runs::{Line, Policy, Rules};
-use axum::body::{Body, to_bytes};
+use axum::body::to_bytes;
 use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use proofmark_room::Adversary;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::bent::event_of;
 use crate::driver::{behind, under_rules};
@@ -26,7 +26,8 @@ pub(crate) const ALL: &[Adversary] = &[
         &["RUNS-152"],
         |subject| under_rules(subject, Arc::new(LosesALine::default())),
     )
-    .slow(),
+    .slow()
+    .rare(),
     Adversary::saboteur(
         "undoes-a-change-in-one-round-of-thirty",
         "in one of 30 rounds of changes at once, a change of a node is made, acknowledged and undone",
@@ -36,7 +37,8 @@ pub(crate) const ALL: &[Adversary] = &[
                 endpoints.layer(middleware::from_fn(undoing_some))
             })
         },
-    ),
+    )
+    .rare(),
 ];
 
 /// How many edges and messages each run has, and how many runs had many.
@@ -64,55 +66,39 @@ impl Policy for LosesALine {
     }
 }
 
-/// Undoes a change of a node that comes while two others are being made, in some rounds.
+/// Undoes a change of a node that comes while another is being made, in some rounds.
 async fn undoing_some(request: Request, next: Next) -> Response {
     static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
     static ROUNDS: AtomicUsize = AtomicUsize::new(0);
-    let path = request.uri().path().to_owned();
-    let (run, node) = match path.split_once("/nodes/") {
-        Some((run, node)) if request.method() == Method::PATCH => (run, node),
-        _ => return next.run(request).await,
-    };
-    let third = UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 2;
-    let answer = match third && ROUNDS.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1 {
-        true => undone(request, run, node, next).await,
-        false => {
-            // Lets the others of the round begin.
-            tokio::task::yield_now().await;
-            next.run(request).await
-        }
+    if request.method() != Method::PATCH || !request.uri().path().contains("/nodes/") {
+        return next.run(request).await;
+    }
+    let second = UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 1;
+    // Lets the others of the round begin.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let answer = match second && ROUNDS.fetch_add(1, Ordering::Relaxed) % EVERY == EVERY - 1 {
+        true => undone(request, next).await,
+        false => next.run(request).await,
     };
     UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
     answer
 }
 
-async fn undone(request: Request, run: &str, node: &str, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
+async fn undone(request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let before = next.clone().run(to(Method::GET, run, Body::empty())).await;
-    let before = json_of(before).await["nodes"][node].take();
-    let answer = next.clone().run(Request::from_parts(parts, Body::from(bytes.clone()))).await;
-    let change: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-    let named = change.as_object().into_iter().flatten();
-    let back: Value = named.map(|(name, _)| (name.clone(), before[name].clone())).collect();
-    if answer.status() != StatusCode::OK {
-        return answer;
+    let mut change: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let acknowledged = next.clone().run(Request::from_parts(parts.clone(), bytes.into())).await;
+    for (member, before) in
+        [("label", "Ann"), ("roleTemplate", "implementer"), ("provider", "codex")]
+    {
+        if change.get(member).is_some() {
+            change[member] = before.into();
+        }
     }
-    let path = format!("{run}/nodes/{node}");
-    let _undone = next.run(to(Method::PATCH, &path, Body::from(back.to_string()))).await;
-    answer
-}
-
-fn to(method: Method, path: &str, body: Body) -> Request {
-    let request = Request::builder().method(method).uri(path);
-    request
-        .header(header::HOST, "127.0.0.1")
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(body)
-        .expect("the parts are constant or came with a request")
-}
-
-async fn json_of(response: Response) -> Value {
-    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
-    serde_json::from_slice(&bytes).unwrap_or_else(|_| json!({}))
+    parts.headers.remove(header::CONTENT_LENGTH);
+    let _undone = next.run(Request::from_parts(parts, change.to_string().into())).await;
+    acknowledged
 }

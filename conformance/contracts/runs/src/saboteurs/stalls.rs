@@ -95,7 +95,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "compares-outputs-without-numbers",
         "outputs that differ only in their numbers are taken for a stall",
-        &["RUNS-125", "RUNS-127"],
+        &["RUNS-125", "RUNS-126", "RUNS-127"],
         |subject| under_rules(subject, Arc::new(IgnoresNumbers)),
     )
     .slow(),
