@@ -316,16 +316,6 @@ impl Step {
             }
     }
 
-    pub fn expect_asks(&mut self, asks: Pattern) {
-        self.asks = Some(asks);
-        self.implied.asks = false;
-    }
-
-    pub fn expect_stream(&mut self, items: Pattern) {
-        self.streams = Some(items);
-        self.implied.streams = false;
-    }
-
     /// Makes everything that was evidence an assumption.
     pub fn only_assume(&mut self) {
         self.setup = true;
