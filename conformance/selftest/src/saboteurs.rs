@@ -13,6 +13,7 @@ use std::time::Duration;
 use proofmark_adversaries::Adversary;
 use proofmark_judge::Suite;
 use proofmark_judge::case::Case;
+use proofmark_judge::law::LawOptions;
 use proofmark_judge::record::check_rejudged;
 use proofmark_judge::verdict::{CaseResult, RequirementVerdict, RunOutcome, Verdict};
 use proofmark_suite::run::{RunOptions, run};

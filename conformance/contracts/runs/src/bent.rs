@@ -80,13 +80,27 @@ async fn changed(response: Response, bend: Bend) -> Response {
     Response::from_parts(parts, Body::from(value.to_string()))
 }
 
-/// Answers `GET` of the paths that end like this as if there were no such endpoint.
-pub(crate) fn without(endpoints: Router, path: &'static str, status: StatusCode) -> Router {
-    let refuse = move |request: Request, next: Next| async move {
-        if request.method() == Method::GET && request.uri().path().ends_with(path) {
-            return status.into_response();
+/// Answers these requests as if there were no such endpoint. A `*` in the path stands for a segment.
+pub(crate) fn without(
+    endpoints: Router,
+    method: Method,
+    path: &'static str,
+    status: StatusCode,
+) -> Router {
+    let refuse = move |request: Request, next: Next| {
+        let method = method.clone();
+        async move {
+            if request.method() == method && is_path(request.uri().path(), path) {
+                return status.into_response();
+            }
+            next.run(request).await
         }
-        next.run(request).await
     };
     endpoints.layer(middleware::from_fn(refuse))
+}
+
+fn is_path(path: &str, pattern: &str) -> bool {
+    let (segments, wanted) = (path.split('/'), pattern.split('/'));
+    segments.clone().count() == wanted.clone().count()
+        && segments.zip(wanted).all(|(segment, wanted)| wanted == "*" || segment == wanted)
 }

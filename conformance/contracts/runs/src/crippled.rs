@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_runs::{Line, Policy, Rules, Served};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use proofmark_room::Adversary;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub(crate) const ALL: &[Adversary] = &[
         &["RUNS-108", "RUNS-113"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
-                without(endpoints, "/api/approvals", StatusCode::NOT_FOUND)
+                without(endpoints, Method::GET, "/api/approvals", StatusCode::NOT_FOUND)
             })
         },
     )
@@ -58,7 +58,94 @@ pub(crate) const ALL: &[Adversary] = &[
         &["RUNS-027"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
-                without(endpoints, "/events", StatusCode::NOT_IMPLEMENTED)
+                without(endpoints, Method::GET, "/api/runs/*/events", StatusCode::NOT_IMPLEMENTED)
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled(
+        "cannot-change-nodes",
+        "`PATCH /api/runs/:id/nodes/:nodeId` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(
+                    endpoints,
+                    Method::PATCH,
+                    "/api/runs/*/nodes/*",
+                    StatusCode::NOT_IMPLEMENTED,
+                )
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled(
+        "cannot-delete-edges",
+        "`DELETE /api/runs/:id/edges/:edgeId` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(
+                    endpoints,
+                    Method::DELETE,
+                    "/api/runs/*/edges/*",
+                    StatusCode::NOT_IMPLEMENTED,
+                )
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled(
+        "makes-no-edges",
+        "`POST /api/runs/:id/edges` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(endpoints, Method::POST, "/api/runs/*/edges", StatusCode::NOT_IMPLEMENTED)
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled(
+        "takes-no-messages",
+        "`POST /api/runs/:id/chat` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(endpoints, Method::POST, "/api/runs/*/chat", StatusCode::NOT_IMPLEMENTED)
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled(
+        "resolves-no-approvals",
+        "`POST /api/approvals/:id/resolve` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(
+                    endpoints,
+                    Method::POST,
+                    "/api/approvals/*/resolve",
+                    StatusCode::NOT_IMPLEMENTED,
+                )
+            })
+        },
+    )
+    .slow(),
+    Adversary::crippled("lists-no-runs", "`GET /api/runs` answers 501", &["RUNS-001"], |subject| {
+        behind(subject, Arc::new(Rules), |endpoints| {
+            without(endpoints, Method::GET, "/api/runs", StatusCode::NOT_IMPLEMENTED)
+        })
+    })
+    .slow(),
+    Adversary::crippled(
+        "shows-no-run",
+        "`GET /api/runs/:id` answers 501",
+        &["RUNS-001"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(endpoints, Method::GET, "/api/runs/*", StatusCode::NOT_IMPLEMENTED)
             })
         },
     )

@@ -12,7 +12,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "does-not-watch-outputs",
         "a node that says the same for ever does not stall",
-        &["RUNS-120", "RUNS-123", "RUNS-126", "RUNS-129", "RUNS-130"],
+        &["RUNS-120", "RUNS-123", "RUNS-126", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(Unwatched(0))),
     )
     .slow(),
@@ -53,7 +53,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "stalls-at-the-fourth-time",
         "what comes three times is no stall yet",
-        &["RUNS-126", "RUNS-129", "RUNS-130"],
+        &["RUNS-126", "RUNS-130"],
         |subject| under_rules(subject, Arc::new(StallsAfter(4))),
     )
     .slow(),
@@ -81,7 +81,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "leaves-the-stalled-idle",
         "a node that stalled is not blocked",
-        &["RUNS-129", "RUNS-130"],
+        &["RUNS-130"],
         |subject| under_rules(subject, Arc::new(LeavesIdle)),
     )
     .slow(),
