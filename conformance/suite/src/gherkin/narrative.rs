@@ -284,8 +284,11 @@ impl Narrative {
 
     pub fn expect_ask(&mut self, ask: Value) {
         let Some(call) = self.last_call() else { return self.no_call() };
-        let written = call.asks.as_ref().and_then(|asks| asks.source.as_array());
-        let mut asks = written.cloned().unwrap_or_default();
+        let mut asks = match call.asks.as_ref().map(|asks| &asks.source) {
+            Some(Value::Array(asks)) => asks.clone(),
+            Some(_) => return self.fault(ASKS_TWICE),
+            None => Vec::new(),
+        };
         asks.push(ask);
         match Pattern::new(Value::Array(asks)) {
             Ok(pattern) => {
@@ -419,6 +422,9 @@ impl Narrative {
         number
     }
 }
+
+const ASKS_TWICE: &str =
+    "the calls of fakes are already given; write each call, or once how many there are";
 
 /// A call that only has to succeed, whatever it returns.
 pub fn calling(operation: &str, args: Value) -> CallStep {

@@ -40,6 +40,21 @@ fn outcome_stream_and_asks_go_together() {
 }
 
 #[rstest]
+#[case::each_and_how_many(&[EACH, MANY])]
+#[case::how_many_and_each(&[MANY, EACH])]
+#[case::how_many_twice(&[MANY, MANY])]
+fn calls_of_fakes_are_given_in_one_way(#[case] steps: &[&str]) {
+    let line = if steps[0] == EACH { 10 } else { 7 };
+    let problem =
+        "the calls of fakes are already given; write each call, or once how many there are";
+    reports(&steps.concat(), &format!("{line}: {problem}"));
+}
+
+const EACH: &str =
+    "Then the fake \"secrets\" was asked \"get\" with:\n\"\"\"\n{\"key\": \"K\"}\n\"\"\"\n";
+const MANY: &str = "Then the fake \"secrets\" was asked \"get\" 2 times\n";
+
+#[rstest]
 #[case::called("When \"demo.read\" is called", "`When \"demo.read\" is called with:`")]
 #[case::a_value("Then it returns 1", "`Then it returns:`")]
 #[case::a_text("Then it returns \"a b\"", "`Then it returns:`")]
