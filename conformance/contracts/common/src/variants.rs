@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::CONTRACT;
 use crate::driver::{Bent, server_at};
-use crate::nulls::as_result;
+use crate::nulls::{arguments, as_result};
 use crate::saboteurs::answers::{
     each_object, each_text, failed_with, items_mut, only, succeeded, with, without,
 };
@@ -171,7 +171,7 @@ fn says_it_twice() -> std::io::Result<()> {
     let server = server_at(NOW)?;
     serve(move |id, params, lines| {
         let tool = params["name"].as_str().unwrap_or_default();
-        let mut result = as_result(&server.call(tool, &params["arguments"]));
+        let mut result = as_result(&server.call(tool, &arguments(params)));
         if let Some(members) = result.as_object_mut() {
             members.remove("structuredContent");
         }
@@ -283,8 +283,7 @@ fn lists_backwards(tool: &str, args: &Value, real: Real<'_>) -> Value {
         args.get(name).and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok())
     };
     let (offset, limit) = (knob("offset").unwrap_or(0), knob("limit").unwrap_or(50));
-    let mut whole = real(tool, &with(&without(args, KNOBS), "limit", 1000));
-    let all = items_mut(&mut whole, "items").to_vec();
+    let all = whole_list(tool, args, real);
     let left = all.len().saturating_sub(offset);
     let mut shown: Vec<Value> = all.iter().rev().skip(offset).take(limit).cloned().collect();
     let mut budget = json!({ "used": shown.len(), "limit": limit });
@@ -303,6 +302,19 @@ fn lists_backwards(tool: &str, args: &Value, real: Real<'_>) -> Value {
         answer["result"]["budget"] = budget;
     }
     answer
+}
+
+/// All items of a list, page after page.
+fn whole_list(tool: &str, args: &Value, real: Real<'_>) -> Vec<Value> {
+    let page = with(&without(args, KNOBS), "limit", 1000);
+    let mut all = Vec::new();
+    loop {
+        let mut answer = real(tool, &with(&page, "offset", all.len()));
+        all.extend_from_slice(items_mut(&mut answer, "items"));
+        if answer["result"]["truncated"] != true {
+            return all;
+        }
+    }
 }
 
 fn refuses_in_its_own_words(tool: &str, args: &Value, real: Real<'_>) -> Value {
