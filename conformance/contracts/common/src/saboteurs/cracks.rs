@@ -64,7 +64,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "takes-control-characters",
         "a node's id may have control characters inside",
-        &["COMMON-034", "COMMON-040"],
+        &["COMMON-034", "COMMON-040", "COMMON-041"],
         &Bent(|server| server.around(|tool, args, real| hiding(tool, args, real, |_| true))),
     ),
     Adversary::server_saboteur(
@@ -80,7 +80,8 @@ pub(crate) const ALL: &[Adversary] = &[
         "one race in thirty has more than one winner",
         &["COMMON-064"],
         &Bent(|server| server.around(loses_one_race_in_many)),
-    ),
+    )
+    .rare(),
 ];
 
 fn stops_at_fifty_in_silence(tool: &str, args: &Value, real: Real<'_>) -> Value {
