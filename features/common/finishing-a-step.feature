@@ -11,21 +11,27 @@ Feature: Finishing a step
       """
       { "workspace": "<case>", "title": "A house" }
       """
+    And its answer is remembered as "plan"
     And "tasks_create" succeeds with:
       """
-      { "workspace": "<case>", "plan": "PLAN-001", "title": "The door" }
+      { "workspace": "<case>", "plan": { "$ref": "plan/result/plan/id" }, "title": "The door" }
       """
+    And its answer is remembered as "task"
     And "steps_create" succeeds with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "title": "Hang it" }
+      { "workspace": "<case>", "task": { "$ref": "task/result/task/id" }, "title": "Hang it" }
       """
+    And its answer is remembered as "step"
 
   @id:story/closing-too-early @shows:COMMON-100
   @origin:oracle:interpretation
   Scenario: A step is closed too early, and then in order
     When "steps_patch" is refused with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "path": "s:0", "status": "done" }
+      {
+        "workspace": "<case>", "task": { "$ref": "task/result/task/id" },
+        "path": { "$ref": "step/result/step/path" }, "status": "done"
+      }
       """
     And its answer is remembered as "refused"
     When "mcp.suggestion" is called with:
@@ -38,7 +44,10 @@ Feature: Finishing a step
       """
     When "steps_get" succeeds with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "path": "s:0" }
+      {
+        "workspace": "<case>", "task": { "$ref": "task/result/task/id" },
+        "path": { "$ref": "step/result/step/path" }
+      }
       """
     Then it returns:
       """
@@ -52,15 +61,24 @@ Feature: Finishing a step
   Scenario Outline: Half of it is not enough
     When "steps_patch" succeeds with:
       """
-      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "checkpoints": { "<confirmed>": true } }
+      {
+        "workspace": "<workspace>", "task": { "$ref": "task/result/task/id" },
+        "path": { "$ref": "step/result/step/path" }, "checkpoints": { "<confirmed>": true }
+      }
       """
     And "steps_patch" is refused with:
       """
-      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0", "status": "done" }
+      {
+        "workspace": "<workspace>", "task": { "$ref": "task/result/task/id" },
+        "path": { "$ref": "step/result/step/path" }, "status": "done"
+      }
       """
     When "steps_get" succeeds with:
       """
-      { "workspace": "<workspace>", "task": "TASK-001", "path": "s:0" }
+      {
+        "workspace": "<workspace>", "task": { "$ref": "task/result/task/id" },
+        "path": { "$ref": "step/result/step/path" }
+      }
       """
     Then it returns:
       """

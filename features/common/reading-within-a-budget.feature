@@ -11,21 +11,23 @@ Feature: Reading within a budget
       """
       { "workspace": "<case>", "title": "Une maison" }
       """
+    And its answer is remembered as "plan"
     And "tasks_create" succeeds with:
       """
       {
         "workspace": "<case>",
-        "plan": "PLAN-001",
+        "plan": { "$ref": "plan/result/plan/id" },
         "title": "La porte",
         "notes": "Été : poncer.\nAutomne : peindre, s’il ne gèle pas déjà.\nHiver : attendre près du poêle.\n"
       }
       """
+    And its answer is remembered as "task"
 
   @id:story/a-long-text-is-cut @shows:COMMON-066
   Scenario: A long text is cut, where such a budget can be named
     When "tasks_notes" is tried with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 }
+      { "workspace": "<case>", "task": { "$ref": "task/result/task/id" }, "max_chars": 24 }
       """
     Then it returns:
       """
@@ -39,7 +41,7 @@ Feature: Reading within a budget
   Scenario: A text that was cut says so
     When "tasks_notes" is tried with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "max_chars": 24 }
+      { "workspace": "<case>", "task": { "$ref": "task/result/task/id" }, "max_chars": 24 }
       """
     Then it returns:
       """
@@ -56,7 +58,7 @@ Feature: Reading within a budget
   Scenario: There is room for everything
     When "tasks_notes" is tried with:
       """
-      { "workspace": "<case>", "task": "TASK-001", "max_chars": 4000 }
+      { "workspace": "<case>", "task": { "$ref": "task/result/task/id" }, "max_chars": 4000 }
       """
     Then it returns:
       """

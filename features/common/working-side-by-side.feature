@@ -45,15 +45,22 @@ Feature: Working side by side
       """
       { "workspace": "<case>", "title": "A house" }
       """
+    And its answer is remembered as "plan"
     And "plans_patch" is refused with:
       """
-      { "workspace": "<case>", "plan": "PLAN-001", "title": "A castle", "expected_revision": 1000000 }
+      {
+        "workspace": "<case>", "plan": { "$ref": "plan/result/plan/id" },
+        "title": "A castle", "expected_revision": 2098765432
+      }
       """
     And its answer is remembered as "named"
     # She notes which refusal she got.
     When "plans_patch" is tried with:
       """
-      { "workspace": "<case>", "plan": "PLAN-001", "title": { "$ref": "named/error/code" }, "expected_version": 1000000 }
+      {
+        "workspace": "<case>", "plan": { "$ref": "plan/result/plan/id" },
+        "title": { "$ref": "named/error/code" }, "expected_version": 2098765432
+      }
       """
     Then it returns:
       """
@@ -83,10 +90,10 @@ Feature: Working side by side
       """
       { "workspace": "<case>", "from": "summer", "into": "main" }
       """
-    # The first conflict that is told.
+    And its answer is remembered as "merge"
     When "graph_conflict_resolve" is tried with:
       """
-      { "workspace": "<case>", "conflict": "CONFLICT-00000000000000000000000000000001", "take": "theirs" }
+      { "workspace": "<case>", "conflict": { "$ref": "merge/result/conflicts/0/id" }, "take": "theirs" }
       """
     Then it returns:
       """

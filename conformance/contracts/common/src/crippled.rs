@@ -8,7 +8,7 @@ use proofmark_room::wrong_mcp::{NOW, Plain, serve};
 use serde_json::json;
 
 use crate::driver::{Bent, server_at};
-use crate::nulls::as_result;
+use crate::nulls::{arguments, as_result};
 use crate::saboteurs::answers::{each_object, succeeded, without};
 
 pub(crate) const ALL: &[Adversary] = &[
@@ -69,7 +69,7 @@ pub(crate) const ALL: &[Adversary] = &[
             let server = server_at(NOW)?;
             serve(move |id, params, lines| {
                 let tool = params["name"].as_str().unwrap_or_default();
-                let envelope = server.call(tool, &params["arguments"]);
+                let envelope = server.call(tool, &arguments(params));
                 if succeeded(&envelope) {
                     push_result(lines, id, &as_result(&envelope));
                 } else {

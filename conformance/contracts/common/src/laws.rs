@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use proofmark_judge::law::Law;
 use proofmark_judge::law::values::text;
 
+pub(crate) mod races;
+mod sizes;
+
 const TOOL: &str = "mcp.tool";
 
 pub(crate) const LAWS: &[Law] = &[
@@ -87,7 +90,14 @@ pub(crate) const LAWS: &[Law] = &[
             (1..5_usize, pages).prop_map(|(count, pages)| paged(count, &pages)).boxed()
         },
     },
+    races::ONE_WINS,
+    sizes::LONG_TEXTS,
+    sizes::LISTS_KEEP_MAX_CHARS,
+    sizes::CUT_LISTS_SAY_SO,
 ];
+
+/// A revision that no entity ever has, and that fits into 32 bits.
+const NEVER: u32 = 2_098_765_432;
 
 /// The longest prefix of at most `most` bytes that ends between two characters.
 fn beginning(text: &str, most: usize) -> String {
@@ -160,7 +170,7 @@ fn series(writes: &[Option<u8>]) -> Value {
         let expected = match stale {
             None => revision(now),
             Some(before) if usize::from(*before) % 6 < now => revision(usize::from(*before) % 6),
-            Some(_) => json!(1_000_000),
+            Some(_) => json!(NEVER),
         };
         let args = json!({
             "workspace": "<case>", "plan": id, "title": written, "expected_revision": expected,

@@ -25,6 +25,7 @@ pub static ROOM: Room = Room {
         saboteurs::merging::ALL,
         saboteurs::refusals::ALL,
         saboteurs::cracks::ALL,
+        saboteurs::corners::ALL,
         crippled::ALL,
         variants::ALL,
         nulls::ALL,

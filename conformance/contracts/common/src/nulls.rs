@@ -101,6 +101,11 @@ fn tool(params: &Value) -> &str {
     params["name"].as_str().unwrap_or_default()
 }
 
+/// The arguments of a call, which a client may leave out.
+pub(crate) fn arguments(params: &Value) -> Value {
+    params.get("arguments").cloned().unwrap_or_else(|| json!({}))
+}
+
 /// Answers every call with the envelope that `envelope` builds from the tool and its arguments.
 fn says(envelope: impl Fn(&str, &Value) -> Value) -> io::Result<()> {
     serve(|id, params, lines| {

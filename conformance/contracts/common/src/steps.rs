@@ -17,7 +17,7 @@ pub(crate) const STEPS: &[VocabularyStep] = &[
     .of(CONTRACT),
     VocabularyStep::with(
         r#"When "plans_patch" is refused with:"#,
-        r#"{"workspace": "<case>", "plan": "PLAN-001", "title": "A castle", "expected_revision": 1000000}"#,
+        r#"{"workspace": "<case>", "plan": "PLAN-001", "title": "A castle", "expected_revision": 2098765432}"#,
         "Calls a tool with these arguments. If it does not fail with a code, the scenario is blocked.",
     )
     .of(CONTRACT),

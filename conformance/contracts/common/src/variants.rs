@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::CONTRACT;
 use crate::driver::{Bent, server_at};
-use crate::nulls::as_result;
+use crate::nulls::{arguments, as_result};
 use crate::saboteurs::answers::{
-    each_object, failed_with, items_mut, only, succeeded, with, without,
+    each_object, each_text, failed_with, items_mut, only, succeeded, with, without,
 };
 
 pub(crate) const ALL: &[Adversary] = &[
@@ -48,7 +48,35 @@ pub(crate) const ALL: &[Adversary] = &[
         "common-counts-by-sevens",
         "each write adds 7 to a revision, and the first revision is 21",
         "Every mutable entity carries a monotonic integer revision",
-        &Bent(|server| server.around(counts_by_sevens)),
+        &Bent(|server| server.around(|tool, args, real| counts(tool, args, real, 21, 7))),
+    ),
+    Adversary::server_variant(
+        CONTRACT,
+        "common-begins-at-a-million",
+        "each write adds 17 to a revision, and the first revision is 1000000",
+        "Every mutable entity carries a monotonic integer revision",
+        &Bent(|server| server.around(|tool, args, real| counts(tool, args, real, 1_000_000, 17))),
+    ),
+    Adversary::server_variant(
+        CONTRACT,
+        "common-begins-below-nothing",
+        "the first revision is -7",
+        "Every mutable entity carries a monotonic integer revision",
+        &Bent(|server| server.around(|tool, args, real| counts(tool, args, real, -7, 1))),
+    ),
+    Adversary::server_variant(
+        CONTRACT,
+        "common-caps-lists-in-bytes-alone",
+        "lists take only max_bytes, and notes only max_lines",
+        "Every potentially large output must accept at least one budget knob",
+        &Bent(|server| server.around(caps_lists_in_bytes_alone)),
+    ),
+    Adversary::server_variant(
+        CONTRACT,
+        "common-swaps-the-words",
+        "plans are called TASK-, tasks PLAN-, and steps NODE-",
+        "PlanId / TaskId have one pattern, ^(PLAN|TASK)-[0-9]{3,}$, and so have StepId / TaskNodeId",
+        &Bent(|server| server.around(swaps_the_words)),
     ),
     Adversary::server_variant(
         CONTRACT,
@@ -143,7 +171,7 @@ fn says_it_twice() -> std::io::Result<()> {
     let server = server_at(NOW)?;
     serve(move |id, params, lines| {
         let tool = params["name"].as_str().unwrap_or_default();
-        let mut result = as_result(&server.call(tool, &params["arguments"]));
+        let mut result = as_result(&server.call(tool, &arguments(params)));
         if let Some(members) = result.as_object_mut() {
             members.remove("structuredContent");
         }
@@ -155,13 +183,15 @@ fn says_it_twice() -> std::io::Result<()> {
     })
 }
 
-fn counts_by_sevens(tool: &str, args: &Value, real: Real<'_>) -> Value {
+/// A server whose first revision and the step between two are these.
+fn counts(tool: &str, args: &Value, real: Real<'_>, first: i64, step: i64) -> Value {
     /// More writes than any test makes.
     const NEVER: i64 = 1 << 40;
     let mut args = args.clone();
     for name in ["expected_revision", "expected_version"] {
         if let Some(shown) = args.get(name).and_then(Value::as_i64) {
-            let told = (shown >= 21 && shown % 7 == 0).then_some(shown / 7 - 3);
+            let told =
+                (shown >= first && (shown - first) % step == 0).then_some((shown - first) / step);
             args = with(&args, name, told.unwrap_or(NEVER));
         }
     }
@@ -169,12 +199,78 @@ fn counts_by_sevens(tool: &str, args: &Value, real: Real<'_>) -> Value {
     let tell = |members: &mut serde_json::Map<String, Value>| {
         for name in ["revision", "expected_revision", "expected_version"] {
             if let Some(real) = members.get(name).and_then(Value::as_i64) {
-                members.insert(name.to_owned(), json!(real * 7 + 21));
+                members.insert(name.to_owned(), json!(real * step + first));
             }
         }
     };
     each_object(&mut answer["result"], &tell);
     each_object(&mut answer["suggestions"], &tell);
+    keep_the_cap(&args, &mut answer);
+    answer
+}
+
+/// Drops items of a list that are longer than the server counted.
+fn keep_the_cap(args: &Value, answer: &mut Value) {
+    let most = args.get("max_chars").and_then(Value::as_u64);
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    let (Some(most), true) = (most, answer["result"]["items"].is_array()) else { return };
+    let mut items = items_mut(answer, "items").to_vec();
+    let all = items.len();
+    while json!(items).to_string().len() > most && items.pop().is_some() {}
+    if items.len() < all {
+        let used = json!(items).to_string().len();
+        answer["result"]["items"] = json!(items);
+        answer["result"]["truncated"] = json!(true);
+        answer["result"]["budget"] = json!({ "used": used, "limit": most });
+    }
+}
+
+fn caps_lists_in_bytes_alone(tool: &str, args: &Value, real: Real<'_>) -> Value {
+    let taken = match tool {
+        "tasks_notes" => "max_lines",
+        _ if tool.ends_with("_list") => "max_bytes",
+        _ => return real(tool, args),
+    };
+    if let Some(other) = KNOBS.iter().find(|knob| **knob != taken && args.get(**knob).is_some()) {
+        return real(tool, &with(args, &format!("no_{other}"), 1));
+    }
+    let rename = |from: &'static str, to: &'static str| {
+        move |members: &mut serde_json::Map<String, Value>| {
+            if let Some(most) = members.remove(from) {
+                members.insert(to.to_owned(), most);
+            }
+        }
+    };
+    let mut args = args.clone();
+    if taken == "max_bytes" {
+        each_object(&mut args, &rename("max_bytes", "max_chars"));
+    }
+    let mut answer = real(tool, &args);
+    if taken == "max_bytes" {
+        each_object(&mut answer["suggestions"], &rename("max_chars", "max_bytes"));
+    }
+    answer
+}
+
+fn swaps_the_words(tool: &str, args: &Value, real: Real<'_>) -> Value {
+    const PAIRS: &[(&str, &str, usize)] = &[("PLAN-", "TASK-", 3), ("STEP-", "NODE-", 8)];
+    let swap = |text: &str| {
+        PAIRS
+            .iter()
+            .flat_map(|(one, other, least)| [(one, other, least), (other, one, least)])
+            .find_map(|(from, to, least)| {
+                let rest = text.strip_prefix(from)?;
+                let good = match *least {
+                    3 => rest.bytes().all(|one| one.is_ascii_digit()),
+                    _ => rest.bytes().all(|one| one.is_ascii_alphanumeric()),
+                };
+                (good && rest.len() >= *least).then(|| format!("{to}{rest}"))
+            })
+    };
+    let mut args = args.clone();
+    each_text(&mut args, &swap);
+    let mut answer = real(tool, &args);
+    each_text(&mut answer, &swap);
     answer
 }
 
@@ -187,8 +283,7 @@ fn lists_backwards(tool: &str, args: &Value, real: Real<'_>) -> Value {
         args.get(name).and_then(Value::as_u64).and_then(|most| usize::try_from(most).ok())
     };
     let (offset, limit) = (knob("offset").unwrap_or(0), knob("limit").unwrap_or(50));
-    let mut whole = real(tool, &with(&without(args, KNOBS), "limit", 1000));
-    let all = items_mut(&mut whole, "items").to_vec();
+    let all = whole_list(tool, args, real);
     let left = all.len().saturating_sub(offset);
     let mut shown: Vec<Value> = all.iter().rev().skip(offset).take(limit).cloned().collect();
     let mut budget = json!({ "used": shown.len(), "limit": limit });
@@ -207,6 +302,19 @@ fn lists_backwards(tool: &str, args: &Value, real: Real<'_>) -> Value {
         answer["result"]["budget"] = budget;
     }
     answer
+}
+
+/// All items of a list, page after page.
+fn whole_list(tool: &str, args: &Value, real: Real<'_>) -> Vec<Value> {
+    let page = with(&without(args, KNOBS), "limit", 1000);
+    let mut all = Vec::new();
+    loop {
+        let mut answer = real(tool, &with(&page, "offset", all.len()));
+        all.extend_from_slice(items_mut(&mut answer, "items"));
+        if answer["result"]["truncated"] != true {
+            return all;
+        }
+    }
 }
 
 fn refuses_in_its_own_words(tool: &str, args: &Value, real: Real<'_>) -> Value {

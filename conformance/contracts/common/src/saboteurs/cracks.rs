@@ -1,11 +1,14 @@
 //! Servers that are right but for a crack: a value at the edge, a second way to write a name, one race in many.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use agent_common::Real;
 use proofmark_room::Adversary;
 use serde_json::{Value, json};
 
 use super::Bent;
 use super::answers::{each_text, failed_with, with, without};
+use crate::laws::races::BY_WRITER;
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
@@ -61,7 +64,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "takes-control-characters",
         "a node's id may have control characters inside",
-        &["COMMON-034", "COMMON-040"],
+        &["COMMON-034", "COMMON-040", "COMMON-041"],
         &Bent(|server| server.around(|tool, args, real| hiding(tool, args, real, |_| true))),
     ),
     Adversary::server_saboteur(
@@ -74,10 +77,11 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::server_saboteur(
         "loses-one-race-in-many",
-        "about one race in thirty has more than one winner",
+        "one race in thirty has more than one winner",
         &["COMMON-064"],
         &Bent(|server| server.around(loses_one_race_in_many)),
-    ),
+    )
+    .rare(),
 ];
 
 fn stops_at_fifty_in_silence(tool: &str, args: &Value, real: Real<'_>) -> Value {
@@ -146,13 +150,16 @@ fn hiding(tool: &str, args: &Value, real: Real<'_>, hide: impl Fn(bool) -> bool)
     answer
 }
 
-/// Of the races for nodes with such names, about one in thirty is lost: the second write that comes too late is done.
+/// In every 30th race of this process the last loser's write is done. Each race has two losers.
 fn loses_one_race_in_many(tool: &str, args: &Value, real: Real<'_>) -> Value {
-    const EVERY: u32 = 30;
+    const EVERY: usize = 30;
+    static LOSERS: AtomicUsize = AtomicUsize::new(0);
     let answer = real(tool, args);
-    let node = args["node"].as_str().unwrap_or_default();
-    let sum = node.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte));
-    match failed_with(&answer, "REVISION_MISMATCH") && sum.is_multiple_of(EVERY) {
+    let races = ["title", "type"].iter().any(|name| {
+        args.get(*name).and_then(Value::as_str).is_some_and(|text| text.starts_with(BY_WRITER))
+    });
+    let lost = races && failed_with(&answer, "REVISION_MISMATCH");
+    match lost && LOSERS.fetch_add(1, Ordering::Relaxed) % (2 * EVERY) == 2 * EVERY - 1 {
         true => real(tool, &without(args, &["expected_revision", "expected_version"])),
         false => answer,
     }

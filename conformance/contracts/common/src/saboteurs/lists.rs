@@ -29,7 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
         "ends-pages-in-silence",
         "a list that limit cut does not say so",
         // With two limits, the answer names the one that cut.
-        &["COMMON-076", "COMMON-077"],
+        &["COMMON-070", "COMMON-076", "COMMON-077"],
         &Bent(|server| server.around(ends_pages_in_silence)),
     ),
     Adversary::server_saboteur(
@@ -121,7 +121,7 @@ fn pages_before_it_filters(tool: &str, args: &Value, real: Real<'_>) -> Value {
 }
 
 /// What to do with an item.
-enum Fits {
+pub(super) enum Fits {
     Shown,
     LeftOut,
     End,
@@ -129,7 +129,7 @@ enum Fits {
 
 /// A list under max_chars, by the saboteur's own count: `fits` gets the number of bytes left and the item as compact
 /// JSON.
-fn capped(
+pub(super) fn capped(
     tool: &str,
     args: &Value,
     real: Real<'_>,

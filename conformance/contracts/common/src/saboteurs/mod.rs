@@ -5,6 +5,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod budgets;
+pub(crate) mod corners;
 pub(crate) mod cracks;
 pub(crate) mod lists;
 pub(crate) mod merging;

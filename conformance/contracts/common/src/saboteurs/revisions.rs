@@ -19,7 +19,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision-by-path",
         "a step that is named by its path is written whatever is expected",
-        &["COMMON-054"],
+        &["COMMON-054", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 unless_checked(tool, args, real, |args| args.get("path").is_some())
@@ -29,7 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision-of-the-focus",
         "the task in focus is written whatever is expected",
-        &["COMMON-054"],
+        &["COMMON-054", "COMMON-064"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 let nameless = |args: &Value| args.get("task").is_none();
