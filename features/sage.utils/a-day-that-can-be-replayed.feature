@@ -27,9 +27,10 @@ Feature: A day that can be replayed
     When "utils.random.float" is called
     Then it returns 0.5
 
-  @id:story/a-secret-that-is-there-and-one-that-is-not @shows:UTILS-034
-  Scenario: Each secret is asked for by its own key, whether it is there or not
+  @id:story/each-secret-by-its-own-key @alias:story/a-secret-that-is-there-and-one-that-is-not @shows:UTILS-034
+  Scenario: Each secret is asked for by its own key
     Given the secret "GITHUB_API_KEY" is "ghp_123"
+    And the secret "GITLAB_API_KEY" is "glpat_456"
     When "utils.secrets.get" is called with:
       """
       { "key": "GITHUB_API_KEY" }

@@ -25,7 +25,7 @@ KEYS = {
     "file": {"contract", "topic", "cases"},
     "case": {"id", "aliases", "why", "shows", "origin", "needs", "slow", "given", "setup", "steps", "leaves"},
     "given": {"clock", "random", "files", "fakes"},
-    "call": {"call", "args", "process", "session", "as", "streamAs", "assumes", "returns", "fails", "either", "asks", "streams", "hides"},
+    "call": {"call", "args", "process", "afterMs", "session", "as", "streamAs", "assumes", "returns", "fails", "either", "asks", "streams", "hides"},
     "assumption": OUTCOME,
     "ledger": {"contract", "title", "text", "prefix", "workspace", "wire", "http", "operations", "hooks", "sections", "requirement"},
     "requirement": {"id", "level", "basis", "sentence", "source", "reason", "excluded", "applies-with", "saboteur"},

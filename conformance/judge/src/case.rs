@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use proofmark_protocol::{ClockScript, RandomTape};
 use serde_json::{Map, Value};
@@ -152,6 +153,8 @@ pub struct CallStep {
     /// May hold `{"$ref": …}`, which stands for an earlier answer or stream.
     pub args: Value,
     pub process: String,
+    /// How long the harness waits before it sends this call of a `together`.
+    pub after: Duration,
     /// A separate session in that process. All sessions of a case share its workspace.
     pub session: String,
     /// Later steps refer to the answer by this name.
@@ -192,6 +195,7 @@ impl CallStep {
             operation: operation.to_owned(),
             args,
             process: MAIN_PROCESS.to_owned(),
+            after: Duration::ZERO,
             session: MAIN_SESSION.to_owned(),
             saved_as: None,
             stream_as: None,

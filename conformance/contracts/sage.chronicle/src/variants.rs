@@ -44,6 +44,18 @@ pub(crate) const ALL: &[Adversary] = &[
         REPEATS,
         |subject| drops_repeats(subject, 1),
     ),
+    free(
+        "drops-every-repeat",
+        "a repeat of any event of the file is acknowledged and dropped",
+        REPEATS,
+        |subject| drops_repeats(subject, usize::MAX),
+    ),
+    free(
+        "keeps-given-ids",
+        "appendEvent keeps an eventId that looks like a hash",
+        "eventId: computed by the library if not provided",
+        keeps_given_ids,
+    ),
     free("keeps-every-repeat", "every repeat is appended again", REPEATS, keeps_every_repeat),
     free(
         "checks-given-ids",
@@ -157,6 +169,17 @@ fn keeps_every_repeat(subject: Subject) -> Subject {
         let id = event_id(&args["event"]);
         let repeats = is_right(&args) && last_ids(&bytes(&file), 1).contains(&id);
         if repeats { append_as(call, args, id).await } else { inner.call(call, args).await }
+    })
+}
+
+fn keeps_given_ids(subject: Subject) -> Subject {
+    around(subject, &["chronicle.appendEvent"], async |call, args, inner: Next| {
+        let given = args["event"]["eventId"].as_str().map(str::to_owned);
+        let digits = |id: &String| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match given.filter(digits) {
+            Some(id) if is_right(&args) => append_as(call, args, id).await,
+            _ => inner.call(call, args).await,
+        }
     })
 }
 

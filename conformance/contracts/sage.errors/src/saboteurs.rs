@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::bend::{change, loses};
+use crate::bend::{change, edits, loses};
 use crate::laws::TAXONOMY;
 use proofmark_room::bend::{Memory, Next, around};
 use proofmark_room::{Adversary, Subject};
@@ -36,6 +36,31 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| {
             loses(subject, |code, name| {
                 code != "ETIMEOUT" && code != "EPERMISSION" && !TAXONOMY.contains(&name)
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "has-room-for-a-hundred-details",
+        "details after the 100th are lost",
+        &["ERRORS-007"],
+        |subject| {
+            edits(subject, |_, error| {
+                if let Some(details) = error.get_mut("details").and_then(Value::as_array_mut) {
+                    details.truncate(100);
+                }
+            })
+        },
+    ),
+    Adversary::saboteur(
+        "never-stops-before-the-timeout",
+        "elapsedMs is never less than timeoutMs",
+        &["ERRORS-015"],
+        |subject| {
+            edits(subject, |_, error| {
+                let number = |name: &str| error.get(name).and_then(Value::as_f64);
+                if number("elapsedMs") < number("timeoutMs") && error.contains_key("elapsedMs") {
+                    error.insert("elapsedMs".to_owned(), error["timeoutMs"].clone());
+                }
             })
         },
     ),

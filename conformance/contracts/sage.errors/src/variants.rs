@@ -101,6 +101,38 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "refusals-name-whole-paths",
+        "the details of an error that cannot be made name `properties.x` in place of `x`",
+        "details, field: name of the invalid field; the text fixes no spelling of it",
+        |subject| {
+            edits(subject, |args, error| {
+                if error.get("message") != args.get("message") {
+                    each_detail_of(error, |detail| {
+                        if let Some(field) = detail["field"].as_str() {
+                            detail["field"] = format!("properties.{field}").into();
+                        }
+                    });
+                }
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "refusals-have-more-details",
+        "an error that cannot be made has a further detail, about its code",
+        "details: Array<…>: the text does not say how many there are",
+        |subject| {
+            edits(subject, |args, error| {
+                if error.get("message") != args.get("message")
+                    && let Some(details) = error.get_mut("details").and_then(Value::as_array_mut)
+                {
+                    details.push(json!({ "field": "code", "reason": "needs other properties" }));
+                }
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
         "makes-incomplete-errors",
         "an error that lacks a required property is made without it",
         "the text lists \"expected\" properties and does not say what happens without them",
@@ -123,8 +155,10 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 fn each_detail(error: &mut Map<String, Value>, severity: &Value) {
+    each_detail_of(error, |detail| detail["severity"] = severity.clone());
+}
+
+fn each_detail_of(error: &mut Map<String, Value>, edit: impl Fn(&mut Value)) {
     let details = error.get_mut("details").and_then(Value::as_array_mut);
-    for detail in details.into_iter().flatten().filter_map(Value::as_object_mut) {
-        detail.insert("severity".to_owned(), severity.clone());
-    }
+    details.into_iter().flatten().filter(|detail| detail.is_object()).for_each(edit);
 }

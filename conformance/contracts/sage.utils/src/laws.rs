@@ -92,23 +92,21 @@ pub(crate) const LAWS: &[Law] = &[
         name: "equal-values-have-equal-hashes",
         contract: "sage.utils",
         why: "Hashes stand for values: equal ones must meet.",
-        shows: &["UTILS-006"],
+        shows: &["UTILS-019"],
         origin: "contract",
         operations: &[STRINGIFY, "utils.sha256"],
         inputs: || {
             in_two_orders(|value, other| {
-                let form = |value: Value, name: &str| {
-                    saved(
-                        stringify(json!({ "value": literal(value) }), json!({ "$any": "string" })),
-                        name,
-                    )
-                };
-                json!({ "steps": [
-                form(value, "form"),
-                form(other, "other"),
-                saved(hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" })), "hash"),
-                elsewhere(hash(json!({ "text": { "$ref": "other" } }), json!({ "$ref": "hash" }))),
-            ] })
+                let hashed = || hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" }));
+                // That the forms are equal is another requirement.
+                let form = stringify(json!({ "value": literal(value) }), json!({ "$any": "string" }));
+                let same = stringify(json!({ "value": literal(other) }), json!({ "$ref": "form" }));
+                let mut again = elsewhere(hashed());
+                again["returns"] = json!({ "$ref": "hash" });
+                after(
+                    json!([saved(form, "form"), same]),
+                    json!({ "steps": [saved(hashed(), "hash"), again] }),
+                )
             })
         },
     },
@@ -142,6 +140,21 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "oracle: the crate sha2",
         operations: &["utils.sha256"],
         inputs: || long(MIB).prop_map(|text| hashed_text(&text)).boxed(),
+    },
+    Law {
+        name: "hash-of-a-text-with-a-wide-character-at-an-edge",
+        contract: "sage.utils",
+        why: "A character that is cut at the end of a buffer is another one, and so is the hash.",
+        shows: &["UTILS-019"],
+        origin: "oracle: the crate sha2",
+        operations: &["utils.sha256"],
+        inputs: || {
+            (size(MIB), 0..3_usize, "[é€😂𝄞]{2,4}")
+                .prop_map(|(size, back, wide)| {
+                    hashed_text(&format!("{}{wide}", "x".repeat(size - back)))
+                })
+                .boxed()
+        },
     },
     Law {
         name: "hash-of-many-bytes",

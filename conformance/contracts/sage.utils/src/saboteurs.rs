@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use proofmark_protocol::{Failure, Open};
 use serde_json::{Value, json};
 
-use proofmark_room::bend::{Call, Memory, Next, Reply, around, around_all};
+use proofmark_room::bend::{Call, Calls, Memory, Next, Reply, Turn, around, around_all, until};
 use proofmark_room::{Adversary, Among, Subject};
 
 use crate::spelling::{by_units, spells};
@@ -37,6 +37,24 @@ pub(crate) const ALL: &[Adversary] = &[
         "keys are sorted by code points in place of UTF-16 code units",
         &["UTILS-012"],
         |subject| spells(subject, |_, keys| keys.sort_unstable()),
+    ),
+    Adversary::saboteur(
+        "knows-values-by-their-beginning",
+        "a value that begins like an earlier one, for 256 characters, gets the form of that one",
+        &["UTILS-007", "UTILS-008"],
+        knows_values_by_their_beginning,
+    ),
+    Adversary::saboteur(
+        "takes-the-causes-code",
+        "an error has the code of its cause, if that has one",
+        &["UTILS-021"],
+        takes_the_causes_code,
+    ),
+    Adversary::saboteur(
+        "fetches-one-secret-at-a-time",
+        "a secret that is asked for while another is fetched is that other one",
+        &["UTILS-032", "UTILS-033"],
+        fetches_one_secret_at_a_time,
     ),
     Adversary::saboteur(
         "does-not-reset-the-digest",
@@ -359,5 +377,46 @@ fn asks_for_more(subject: Subject) -> Subject {
         // Whatever it returns.
         let _more = call.ask("secrets", "get", json!({ "key": "PASSWORD" })).await;
         secret
+    })
+}
+
+fn knows_values_by_their_beginning(subject: Subject) -> Subject {
+    static KNOWN: Memory<Value> = Memory::new();
+    around(subject, &["utils.canonicalJSONStringify"], async |call, args, inner: Next| {
+        let beginning: String = args["value"].to_string().chars().take(256).collect();
+        if let Some(form) = KNOWN.of(&call, &beginning, |known| known.clone()) {
+            return Ok(form);
+        }
+        let answer = inner.call(call.clone(), args).await?;
+        if beginning.chars().count() == 256 {
+            KNOWN.of(&call, &beginning, |known| *known = Some(answer.clone()));
+        }
+        Ok(answer)
+    })
+}
+
+fn takes_the_causes_code(subject: Subject) -> Subject {
+    around(subject, &["utils.err"], async |call, mut args, inner: Next| {
+        if args["cause"]["code"].is_string() {
+            args["code"] = args["cause"]["code"].clone();
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn fetches_one_secret_at_a_time(subject: Subject) -> Subject {
+    static UNDER_WAY: Memory<Calls> = Memory::new();
+    static FETCHED: Memory<Value> = Memory::new();
+    around(subject, &["utils.secrets.get"], async |call, args, inner: Next| {
+        let place = Turn::take(&UNDER_WAY, &call, "");
+        if place.number > 1 {
+            until(|| FETCHED.of(&call, "", |fetched| fetched.is_some())).await;
+            return Ok(FETCHED.of(&call, "", |fetched| fetched.clone()).unwrap_or_default());
+        }
+        FETCHED.of(&call, "", Option::take);
+        let answer = inner.call(call.clone(), args).await?;
+        FETCHED.of(&call, "", |fetched| *fetched = Some(answer.clone()));
+        place.total().await;
+        Ok(answer)
     })
 }

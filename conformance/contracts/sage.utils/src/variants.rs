@@ -80,6 +80,31 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "clock-with-a-comma",
+        "the clock writes the fraction of a second after a comma",
+        "export type ISO8601 = string: ISO 8601 has both forms, and the text fixes none",
+        |subject| {
+            around(subject, &["utils.clock.now"], async |call, args, inner: Next| {
+                let now = inner.call(call, args).await?;
+                Ok(now.as_str().map_or(Value::Null, |now| now.replace('.', ",").into()))
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "takes-null-for-no-cause",
+        "a cause that is null is none",
+        "cause?: unknown: the text does not say whether null counts as given",
+        |subject| {
+            edits_errors(subject, |error| {
+                if error.get("cause").is_some_and(Value::is_null) {
+                    error.shift_remove("cause");
+                }
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
         "keeps-secrets",
         "a secret that was found is not fetched again",
         "SecretProvider, get: the text does not say how often the backend is asked",

@@ -8,11 +8,12 @@ use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::host::{FakeKind, Host};
 
 use super::falsifiable::can_fail;
-use proofmark_judge::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
+use proofmark_judge::case::{Action, Case, CaseKind, FileExpected, Step};
 use proofmark_judge::ledger::{Contract, Requirement};
 use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
 use proofmark_judge::wire;
+use serde_json::{Value, json};
 
 /// Adds the hooks whose operations a case calls to its needs.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -300,8 +301,9 @@ impl CaseLint<'_> {
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
-            if calls.iter().any(CallStep::wants_asks) {
-                self.wrong_step(step, "`asks` is not allowed inside `together`, since calls of fakes would have no order; use a separate call");
+            let judged = calls.iter().filter(|call| call.wants_asks());
+            if judged.filter_map(|call| call.asks.as_ref()).any(|asks| !is_open_list(&asks.source)) {
+                self.wrong_step(step, "inside `together`, `asks` can only be `{\"$each\": {\"$any\": \"value\"}}`, since calls of fakes would have no order; use a separate call");
             }
         }
     }
@@ -380,6 +382,11 @@ impl CaseLint<'_> {
 /// The hint, or the fix if there is no hint.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
+}
+
+/// Whether it is the list that allows everything.
+fn is_open_list(list: &Value) -> bool {
+    *list == json!({ "$each": { "$any": "value" } })
 }
 
 fn is_kebab(part: &str) -> bool {

@@ -165,8 +165,18 @@ impl<'a, P: Processes> Stage<'a, P> {
                 for call in calls {
                     self.open_session(seat_of(call)).await?;
                 }
-                let sent = calls.iter().zip(args).map(|(call, args)| self.send(call, args));
+                let this = &*self;
+                let sent = calls.iter().zip(args).map(|(call, args)| async move {
+                    if !call.after.is_zero() {
+                        tokio::time::sleep(call.after).await;
+                    }
+                    this.send(call, args).await
+                });
                 let answers = join_all(sent).await;
+                for call in calls.iter().filter(|call| call.wants_asks()) {
+                    // They have no order, so no case judges them.
+                    drop(self.take_asks(seat_of(call), 0));
+                }
                 for call in calls {
                     self.note_stray(seat_of(call));
                 }

@@ -157,7 +157,7 @@ fn a_broken_case(#[case] old: &str, #[case] new: &str, #[case] problem: &str) {
 const ONE_OF: &str = "the call of `demo.read` needs exactly one of `returns`, `fails` and `either` (two alternatives or more)";
 const NOTHING_FAILS_IT: &str =
     "it cannot fail: it passes with any answer and any files; add an expectation";
-const NOT_A_CALL: &str = "`args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
+const NOT_A_CALL: &str = "`args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `afterMs`, `session`, `as` and `streamAs` belong to a `call`, which has none of `together`, `kill`, `files` and `leaves`";
 
 /// Steps are on line 12; problems with the whole case are reported at its start, line 5.
 #[rstest]

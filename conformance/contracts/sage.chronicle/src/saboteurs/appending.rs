@@ -28,8 +28,8 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-behind",
         "an append is acknowledged and written with the next call",
-        // Visible to every check of the file itself, or from another process.
-        &["CHRONICLE-007", "CHRONICLE-008", "CHRONICLE-009", "CHRONICLE-032"],
+        // Visible from another process.
+        &["CHRONICLE-008", "CHRONICLE-009", "CHRONICLE-032"],
         writes_behind,
     ),
     Adversary::saboteur(
@@ -37,6 +37,18 @@ pub(crate) const ALL: &[Adversary] = &[
         "an append goes on where a torn line ended",
         &["CHRONICLE-019"],
         glues_to_a_partial_line,
+    ),
+    Adversary::saboteur(
+        "cuts-all-off-with-a-long-partial-line",
+        "an append after a torn line of more than 4 KiB begins the file anew",
+        &["CHRONICLE-006", "CHRONICLE-019"],
+        cuts_all_off_with_a_long_partial_line,
+    ),
+    Adversary::saboteur(
+        "takes-long-events-for-repeats",
+        "an event is dropped if its first 4096 bytes are those of the event before",
+        &["CHRONICLE-001"],
+        takes_long_events_for_repeats,
     ),
     Adversary::saboteur(
         "cuts-back-to-the-equal",
@@ -71,7 +83,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "splits-long-lines",
         "an event beyond a page is written on two lines, and read as one",
-        &["CHRONICLE-007", "CHRONICLE-024", "CHRONICLE-032"],
+        &["CHRONICLE-007", "CHRONICLE-024"],
         splits_long_lines,
     ),
     Adversary::saboteur(
@@ -196,6 +208,35 @@ fn glues_to_a_partial_line(subject: Subject) -> Subject {
             put(&file, &new)?;
         }
         answer
+    })
+}
+
+fn cuts_all_off_with_a_long_partial_line(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let file = file(&call, &args);
+        let torn = bytes(&file).rsplit(|byte| *byte == b'\n').next().map_or(0, <[u8]>::len);
+        if is_right(&args) && torn > 4096 {
+            put(&file, b"")?;
+        }
+        inner.call(call, args).await
+    })
+}
+
+fn takes_long_events_for_repeats(subject: Subject) -> Subject {
+    const SEEN: usize = 4096;
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let last = events(&file(&call, &args)).pop();
+        let beginning = |event: &Value| {
+            let mut event = nameless(event).to_string().into_bytes();
+            let long = event.len() > SEEN;
+            event.truncate(SEEN);
+            long.then_some(event)
+        };
+        let known = last.as_ref().and_then(beginning);
+        if is_right(&args) && known.is_some() && known == beginning(&args["event"]) {
+            return Ok(Value::Null);
+        }
+        inner.call(call, args).await
     })
 }
 

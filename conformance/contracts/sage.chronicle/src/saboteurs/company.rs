@@ -42,6 +42,12 @@ pub(crate) const ALL: &[Adversary] = &[
         mixes_up_files,
     ),
     Adversary::saboteur(
+        "loses-one-in-thirty-rounds-of-files",
+        "in about one of 30 rounds of appends to several files at once, an append is acknowledged and lost",
+        &["CHRONICLE-033"],
+        loses_in_rounds_of_files,
+    ),
+    Adversary::saboteur(
         "loses-one-in-thirty-rounds",
         "in about one of 30 rounds of appends at once, an append is acknowledged and lost",
         &["CHRONICLE-031", "CHRONICLE-032"],
@@ -115,11 +121,16 @@ async fn has_company(file: &Path) -> Result<bool, Failure> {
 
 fn loses_among_processes(subject: Subject) -> Subject {
     static UNDER_WAY: Memory<Calls> = Memory::new();
+    static ALONE: Memory<()> = Memory::new();
     around(subject, APPENDS, async |call, args, inner: Next| {
-        let place = Turn::take(&UNDER_WAY, &call, path(&args));
-        let first_of_many = place.number == 1 && place.total().await > 4;
-        if first_of_many && has_company(&file(&call, &args)).await? {
-            return Ok(Value::Null);
+        let (place, file) = (Turn::take(&UNDER_WAY, &call, path(&args)), file(&call, &args));
+        if place.number == 1 && place.total().await > 4 {
+            // Once it has waited in vain, it does not wait again: some cases have many rounds in one process.
+            let waits = ALONE.of(&call, path(&args), |alone| alone.is_none());
+            if if waits { has_company(&file).await? } else { has_met_company(&file)? } {
+                return Ok(Value::Null);
+            }
+            ALONE.of(&call, path(&args), |alone| *alone = Some(()));
         }
         inner.call(call, args).await
     })
@@ -193,6 +204,34 @@ fn loses_in_some_rounds(subject: Subject, only_in_company: bool) -> Subject {
             inner.call(call.clone(), args.clone()).await
         };
         ROUNDS.of(&call, path(&args), |rounds| rounds.get_or_insert_default().under_way -= 1);
+        answer
+    })
+}
+
+fn loses_in_rounds_of_files(subject: Subject) -> Subject {
+    /// The files that are written to, and the rounds so far.
+    static ROUNDS: Memory<(Vec<String>, Rounds)> = Memory::new();
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let mine = path(&args).to_owned();
+        let lost = ROUNDS.of(&call, "", |rounds| {
+            let (files, rounds) = rounds.get_or_insert_default();
+            if files.is_empty() {
+                rounds.begun += 1;
+                rounds.due |= is_lossy(rounds.begun);
+            }
+            let lost = rounds.due && files.iter().any(|other| *other != mine);
+            rounds.due &= !lost;
+            files.push(mine.clone());
+            lost
+        });
+        let answer =
+            if lost { Ok(Value::Null) } else { inner.call(call.clone(), args.clone()).await };
+        ROUNDS.of(&call, "", |rounds| {
+            let (files, _) = rounds.get_or_insert_default();
+            if let Some(at) = files.iter().position(|file| *file == mine) {
+                files.swap_remove(at);
+            }
+        });
         answer
     })
 }

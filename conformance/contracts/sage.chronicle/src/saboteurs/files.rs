@@ -71,7 +71,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "renames-dotted-files",
         "dots in a name become underscores, for every operation",
-        &["CHRONICLE-011", "CHRONICLE-056"],
+        &["CHRONICLE-056"],
         |subject| renames(subject, dotless),
     ),
     Adversary::saboteur(

@@ -85,6 +85,24 @@ pub(crate) const ALL: &[Adversary] = &[
         wakes_one,
     ),
     Adversary::saboteur(
+        "locks-by-name",
+        "a lock on one chronicle locks those of the same name in other folders",
+        &["CHRONICLE-036"],
+        locks_by_name,
+    ),
+    Adversary::saboteur(
+        "writes-large-events-without-the-lock",
+        "an append of more than 64 KiB that does not get the lock goes on without",
+        &["CHRONICLE-034", "CHRONICLE-035"],
+        writes_large_events_without_the_lock,
+    ),
+    Adversary::saboteur(
+        "waits-for-a-second-at-most",
+        "an append that finds the lock held gives up after a second",
+        &["CHRONICLE-038"],
+        waits_for_a_second_at_most,
+    ),
+    Adversary::saboteur(
         "keeps-the-lock-after-a-refusal",
         "a refused event leaves the lock taken",
         &["CHRONICLE-037"],
@@ -111,7 +129,7 @@ fn has_one_lock_for_all(subject: Subject) -> Subject {
         inner.call(call, args).await
     });
     let subject = around(subject, RELEASE, async |call, args, inner: Next| {
-        fs::remove_file(root(&call).join(".locked")).map_err(own_fault)?;
+        let _another_lock_was_the_last = fs::remove_file(root(&call).join(".locked"));
         inner.call(call, args).await
     });
     around(subject, APPENDS, async |call, args, inner: Next| {
@@ -121,6 +139,48 @@ fn has_one_lock_for_all(subject: Subject) -> Subject {
             Ok(other) if answer.is_ok() && other != path(&args) => Err(lock_timeout(&args)),
             _ => answer,
         }
+    })
+}
+
+fn locks_by_name(subject: Subject) -> Subject {
+    fn name(args: &Value) -> String {
+        let path = path(args);
+        format!(".locked-{}", path.rsplit_once('/').map_or(path, |(_, name)| name))
+    }
+    let subject = around(subject, HOLD, async |call, args, inner: Next| {
+        fs::write(root(&call).join(name(&args)), path(&args)).map_err(own_fault)?;
+        inner.call(call, args).await
+    });
+    let subject = around(subject, RELEASE, async |call, args, inner: Next| {
+        let _another_lock_was_the_last = fs::remove_file(root(&call).join(name(&args)));
+        inner.call(call, args).await
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let locked = fs::read_to_string(root(&call).join(name(&args)));
+        match locked {
+            Ok(other) if other != path(&args) => Err(lock_timeout(&args)),
+            _ => inner.call(call, args).await,
+        }
+    })
+}
+
+fn writes_large_events_without_the_lock(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") && line(&args).len() > 64 * 1024 {
+            add(&file(&call, &args), line(&args).as_bytes())?;
+            return Ok(Value::Null);
+        }
+        answer
+    })
+}
+
+fn waits_for_a_second_at_most(subject: Subject) -> Subject {
+    around(watch_locks(subject), APPENDS, async |call, mut args, inner: Next| {
+        if is_held(&file(&call, &args)) && args["lockTimeoutMs"].as_u64() > Some(1000) {
+            args["lockTimeoutMs"] = 1000.into();
+        }
+        inner.call(call, args).await
     })
 }
 
@@ -144,7 +204,9 @@ fn never_releases(subject: Subject) -> Subject {
 fn takes_the_lock_too_late(subject: Subject) -> Subject {
     static TAKEN: Memory<File> = Memory::new();
     static LATE: Memory<()> = Memory::new();
+    static UNDER_WAY: Memory<Calls> = Memory::new();
     let subject = around(subject, APPENDS, async |call, args, inner: Next| {
+        let _place = Turn::take(&UNDER_WAY, &call, path(&args));
         let answer = inner.call(call.clone(), args.clone()).await;
         if code(&answer) == Some("ELOCK_TIMEOUT") {
             LATE.of(&call, path(&args), |late| *late = Some(()));
@@ -153,7 +215,9 @@ fn takes_the_lock_too_late(subject: Subject) -> Subject {
     });
     around(subject, RELEASE, async |call, args, inner: Next| {
         let answer = inner.call(call.clone(), args.clone()).await;
-        if LATE.of(&call, path(&args), Option::take).is_some() {
+        // Whoever still waits would get the lock or not, by chance.
+        let nobody_waits = UNDER_WAY.of(&call, path(&args), |calls| calls.is_none());
+        if nobody_waits && LATE.of(&call, path(&args), Option::take).is_some() {
             let taken = File::open(file(&call, &args)).map_err(own_fault)?;
             taken.lock().map_err(own_fault)?;
             TAKEN.of(&call, path(&args), |keep| *keep = Some(taken));

@@ -57,8 +57,14 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "tail-of-one-page",
         "tailChronicle looks at the last 4096 bytes only",
-        &["CHRONICLE-024"],
+        &["CHRONICLE-024", "CHRONICLE-025"],
         tail_of_one_page,
+    ),
+    Adversary::saboteur(
+        "reads-a-thousand",
+        "readChronicle gives the first 1000 events at most",
+        &["CHRONICLE-001", "CHRONICLE-022"],
+        reads_a_thousand,
     ),
     Adversary::saboteur(
         "reading-needs-the-lock",
@@ -190,6 +196,16 @@ fn tail_of_one_page(subject: Subject) -> Subject {
             Value::Array(mut events) => events.split_off(events.len().saturating_sub(most)).into(),
             other => other,
         })
+    })
+}
+
+fn reads_a_thousand(subject: Subject) -> Subject {
+    around(subject, &["chronicle.readChronicle"], async |call, args, inner: Next| {
+        let mut answer = inner.call(call, args).await?;
+        if let Value::Array(events) = &mut answer {
+            events.truncate(1000);
+        }
+        Ok(answer)
     })
 }
 
