@@ -136,7 +136,7 @@ pub struct Step {
 #[expect(clippy::large_enum_variant, reason = "nearly every step is a call")]
 pub enum Action {
     Call(CallStep),
-    /// Sent together, without waiting for the answers.
+    /// Sent together, each `after` its time, without waiting for the answers.
     Together(Vec<CallStep>),
     /// SIGKILL. The next step that names the process starts a new one.
     Kill {
@@ -154,6 +154,8 @@ pub struct CallStep {
     pub process: String,
     /// A separate session in that process. All sessions of a case share its workspace.
     pub session: String,
+    /// Milliseconds to wait before sending it, inside `together`.
+    pub after: u16,
     /// Later steps refer to the answer by this name.
     pub saved_as: Option<String>,
     /// Later steps refer to the items of the stream by this name.
@@ -193,6 +195,7 @@ impl CallStep {
             args,
             process: MAIN_PROCESS.to_owned(),
             session: MAIN_SESSION.to_owned(),
+            after: 0,
             saved_as: None,
             stream_as: None,
             assumes,

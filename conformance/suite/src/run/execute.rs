@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use proofmark_fakes::host::{FakeKind, Host};
@@ -165,7 +166,13 @@ impl<'a, P: Processes> Stage<'a, P> {
                 for call in calls {
                     self.open_session(seat_of(call)).await?;
                 }
-                let sent = calls.iter().zip(args).map(|(call, args)| self.send(call, args));
+                let this = &*self;
+                let sent = calls.iter().zip(args).map(|(call, args)| async move {
+                    if call.after > 0 {
+                        tokio::time::sleep(Duration::from_millis(call.after.into())).await;
+                    }
+                    this.send(call, args).await
+                });
                 let answers = join_all(sent).await;
                 for call in calls {
                     self.note_stray(seat_of(call));
