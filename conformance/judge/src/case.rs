@@ -181,6 +181,11 @@ impl CallStep {
         self.asks.as_ref().is_some_and(|asks| !asks.is_empty_list())
     }
 
+    /// Whether it leaves open what it asks of fakes.
+    pub fn asks_anything(&self) -> bool {
+        self.asks.as_ref().is_some_and(Pattern::is_any_list)
+    }
+
     /// A call in the main process and session. Its outcome is evidence.
     pub fn new(operation: &str, args: Value, expect: Vec<Outcome>) -> Self {
         let mut call = Self { expect, ..Self::setup(operation, args, Vec::new()) };

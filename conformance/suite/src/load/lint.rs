@@ -300,8 +300,8 @@ impl CaseLint<'_> {
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
-            if calls.iter().any(CallStep::wants_asks) {
-                self.wrong_step(step, "`asks` is not allowed inside `together`, since calls of fakes would have no order; use a separate call");
+            if calls.iter().any(|call| call.wants_asks() && !call.asks_anything()) {
+                self.wrong_step(step, "inside `together`, calls of fakes have no order, so `asks` can only be `{\"$each\": {\"$any\": \"value\"}}`; use a separate call");
             }
         }
     }
