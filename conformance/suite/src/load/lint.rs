@@ -8,7 +8,7 @@ use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::host::{FakeKind, Host};
 
 use super::falsifiable::can_fail;
-use proofmark_judge::case::{Action, CallStep, Case, CaseKind, FileExpected, Step};
+use proofmark_judge::case::{Action, Case, CaseKind, FileExpected, Step};
 use proofmark_judge::ledger::{Contract, Requirement};
 use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
