@@ -244,9 +244,10 @@ impl TempWorkspace {
 
     fn make_parents(&self, place: &str) -> io::Result<()> {
         match place.rsplit_once('/') {
-            // `new_in` created the two top folders.
-            Some((parent, _)) if parent.contains('/') => self.dir.create_dir_all(parent),
-            _ => Ok(()),
+            // `new_in` created these two.
+            Some(("workspace" | "outside", _)) => Ok(()),
+            Some((parent, _)) => self.dir.create_dir_all(parent),
+            None => Ok(()),
         }
     }
 
