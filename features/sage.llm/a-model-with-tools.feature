@@ -113,11 +113,4 @@ Feature: A model with tools
       """
       { "$contains": [{ "$open": { "type": "tool_call", "toolName": "launch" } }] }
       """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
+    And the fake "tools" was asked "execute" 0 times

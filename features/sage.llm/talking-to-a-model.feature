@@ -20,10 +20,7 @@ Feature: Talking to a model
       """
       { "$among": { "items": { "$open": { "type": "text" } }, "value": [{ "type": "text", "value": "I am a small model." }] } }
       """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
+    And the fake "tools" was asked "execute" 0 times
 
   @id:story/an-old-provider @shows:LLM-014
   Scenario: A provider that cannot stream reads the same
@@ -37,14 +34,11 @@ Feature: Talking to a model
       {
         "$among": {
           "items": { "$open": { "type": { "$oneOf": ["text", "end"] } } },
-          "value": [{ "$open": { "type": "text" } }, { "type": "end" }]
+          "value": [{ "$open": { "type": "text" } }, { "$open": { "type": "end" } }]
         }
       }
       """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
+    And the fake "tools" was asked "execute" 0 times
 
   @id:story/a-broken-line @shows:LLM-046
   Scenario: The line breaks, and the reader learns why
@@ -66,10 +60,7 @@ Feature: Talking to a model
       """
       { "$contains": [{ "type": "text", "value": "The capital is Par" }] }
       """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
+    And the fake "tools" was asked "execute" 0 times
 
   @id:story/half-an-answer @shows:LLM-045
   Scenario: Half an answer is not taken for a whole one
@@ -83,10 +74,7 @@ Feature: Talking to a model
       """
       { "$contains": [{ "type": "text", "value": "You should never mix " }] }
       """
-    And the fake "llm" was asked "chat" with:
-      """
-      { "$any": "object" }
-      """
+    And the fake "tools" was asked "execute" 0 times
 
   @id:story/two-providers @shows:LLM-004
   Scenario: A user tries another provider and changes her mind
@@ -143,10 +131,7 @@ Feature: Talking to a model
         """
         { "$each": { "$any": "value" } }
         """
-      And the fake "llm" was asked "chat" with:
-        """
-        { "$any": "object" }
-        """
+      And the fake "tools" was asked "execute" 0 times
 
     @slow @id:story/a-model-that-falls-silent @shows:LLM-050
     Scenario: A model falls silent, and somebody hangs up
@@ -159,11 +144,4 @@ Feature: Talking to a model
         """
         { "$each": { "$any": "value" } }
         """
-      And the fake "llm" was asked "chat" with:
-        """
-        { "$any": "object" }
-        """
-      And the fake "llm" was asked "stop" with:
-        """
-        { "$any": "object" }
-        """
+      And the fake "llm" was asked "stop" 1 times

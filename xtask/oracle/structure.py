@@ -65,8 +65,8 @@ def check_files(report, where, files, kind):
         if form is None and kind == "left form":
             continue
         report.keys(f"{where}, file {path}", form, kind)
-        if path.startswith("/") or (path.startswith("../") and not path.startswith("../outside")):
-            report.fault(where, f"`{path}` is neither in the workspace nor in ../outside")
+        if path.startswith("/") or (path.startswith("../") and not path.startswith(("../outside", "../workspace-"))):
+            report.fault(where, f"`{path}` is neither in the workspace nor in a folder beside it")
 
 
 def check_step(report, where, step, ledger, needs, setup=False):

@@ -190,7 +190,11 @@ fn show_steps(out: &mut dyn Write, case: &Case) -> Result<(), Failed> {
 fn show_call(out: &mut dyn Write, call: &CallStep) -> Result<(), Failed> {
     let process =
         if call.process == "a" { String::new() } else { format!("  (process {})", call.process) };
-    writeln!(out, "    call {} {}{process}", call.operation, call.args)?;
+    let after = match call.after.as_millis() {
+        0 => String::new(),
+        after => format!("  (after {after} ms)"),
+    };
+    writeln!(out, "    call {} {}{process}{after}", call.operation, call.args)?;
     for (word, outcomes) in [("assumes ", &call.assumes), ("", &call.expect)] {
         for (index, outcome) in outcomes.iter().enumerate() {
             let word = if index == 0 { word } else { "or " };

@@ -137,7 +137,7 @@ pub struct Step {
 #[expect(clippy::large_enum_variant, reason = "nearly every step is a call")]
 pub enum Action {
     Call(CallStep),
-    /// Sent together, without waiting for the answers.
+    /// Sent together, each `after` its time, without waiting for the answers.
     Together(Vec<CallStep>),
     /// SIGKILL. The next step that names the process starts a new one.
     Kill {
@@ -180,6 +180,11 @@ impl CallStep {
     /// Whether it expects calls of fakes.
     pub fn wants_asks(&self) -> bool {
         self.asks.as_ref().is_some_and(|asks| !asks.is_empty_list())
+    }
+
+    /// Whether it leaves open what it asks of fakes.
+    pub fn asks_anything(&self) -> bool {
+        self.asks.as_ref().is_some_and(Pattern::is_any_list)
     }
 
     /// A call in the main process and session. Its outcome is evidence.

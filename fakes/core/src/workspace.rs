@@ -29,10 +29,12 @@ pub enum WorkspaceError {
     #[error("the prefix {prefix:?} must be part of a name, without `/` and NUL")]
     BadPrefix { prefix: String },
     #[error(
-        "the path {path:?} must be a plain relative path in the workspace or in `../outside`, such as `src/a.txt`"
+        "the path {path:?} must be a plain relative path in the workspace, in `../outside` or in `../workspace-…`, such as `src/a.txt`"
     )]
     BadPath { path: String },
-    #[error("the symlink target {target:?} would lead out of the workspace and of `../outside`")]
+    #[error(
+        "the symlink target {target:?} would lead out of the workspace, `../outside` and `../workspace-…`"
+    )]
     BadTarget { target: String },
     #[error("the file `{path}` is not UTF-8 from byte {valid_up_to} on")]
     NotUtf8 { path: String, valid_up_to: usize },
@@ -244,9 +246,10 @@ impl TempWorkspace {
 
     fn make_parents(&self, place: &str) -> io::Result<()> {
         match place.rsplit_once('/') {
-            // `new_in` created the two top folders.
-            Some((parent, _)) if parent.contains('/') => self.dir.create_dir_all(parent),
-            _ => Ok(()),
+            // `new_in` created these two.
+            Some(("workspace" | "outside", _)) => Ok(()),
+            Some((parent, _)) => self.dir.create_dir_all(parent),
+            None => Ok(()),
         }
     }
 
@@ -350,10 +353,13 @@ fn locate_folder(path: &str) -> Result<String, WorkspaceError> {
 
 /// The place of `path` below the temporary folder.
 fn locate(path: &str) -> Result<String, WorkspaceError> {
-    let (folder, rest) = match path.strip_prefix("../outside") {
-        Some("") => return Ok("outside".to_owned()),
-        Some(rest) if rest.starts_with('/') => ("outside", &rest[1..]),
-        _ => ("workspace", path),
+    let (folder, rest) = match path.strip_prefix("../") {
+        Some(beside) => match beside.split_once('/') {
+            Some((folder, rest)) if is_beside(folder) => (folder, rest),
+            None if is_beside(beside) => return Ok(beside.to_owned()),
+            _ => return Err(WorkspaceError::BadPath { path: path.to_owned() }),
+        },
+        None => ("workspace", path),
     };
     let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
     if rest.split('/').all(plain) {
@@ -363,7 +369,13 @@ fn locate(path: &str) -> Result<String, WorkspaceError> {
     }
 }
 
-/// Whether a link at `place` to `target` points into one of the two folders.
+/// Whether this is a folder beside the workspace: `outside`, or one whose name begins as that of the workspace.
+pub fn is_beside(folder: &str) -> bool {
+    let rest = folder.strip_prefix("workspace-").unwrap_or_default();
+    folder == "outside" || (!rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+/// Whether a link at `place` to `target` points into the workspace or a folder beside it.
 fn stays_within(place: &str, target: &str) -> bool {
     if target.is_empty() || target.starts_with('/') || target.contains('\0') {
         return false;
@@ -378,7 +390,7 @@ fn stays_within(place: &str, target: &str) -> bool {
             name => parts.push(name),
         }
     }
-    matches!(parts.first(), Some(&("workspace" | "outside")))
+    parts.first().is_some_and(|folder| *folder == "workspace" || is_beside(folder))
 }
 
 /// Removes the folder. If a subject took the permissions of folders in it, restores them first.

@@ -50,12 +50,25 @@ fn a_new_workspace_is_empty_and_outside_is_beside_it() {
     assert_ne!(ws.root(), workspace().root());
 }
 
+#[test]
+fn a_folder_beside_may_have_a_name_that_begins_as_the_workspaces_does() {
+    let ws = workspace();
+    ws.file("../workspace-evil/o/a.txt", "theirs").unwrap();
+    assert_eq!(ws.read("../workspace-evil/o/a.txt").unwrap(), "theirs");
+    assert!(ws.root().with_file_name("workspace-evil").is_dir());
+    ws.symlink("link", "../workspace-evil/o").unwrap();
+    assert!(!ws.exists("../workspace-good/a.txt").unwrap());
+}
+
 #[rstest]
 #[case("")]
 #[case("/etc/passwd")]
 #[case("..")]
 #[case("../x")]
 #[case("../outsider")]
+#[case("../workspace/a")]
+#[case("../workspace-/a")]
+#[case("../workspace-B/a")]
 #[case("../outside/")]
 #[case("../outside/../x")]
 #[case("a/../b")]

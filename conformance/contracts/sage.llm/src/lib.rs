@@ -6,6 +6,7 @@ mod driver;
 mod fuzz;
 mod gaps;
 mod laws;
+mod measures;
 mod saboteurs;
 mod steps;
 mod variants;
@@ -19,7 +20,7 @@ pub static ROOM: Room = Room {
     laws: laws::LAWS,
     steps: steps::STEPS,
     fakes: &[&LLM, &TOOLS],
-    adversaries: &[saboteurs::ALL, gaps::ALL, crippled::ALL, variants::ALL],
+    adversaries: &[saboteurs::ALL, gaps::ALL, measures::ALL, crippled::ALL, variants::ALL],
     fuzz: fuzz::TARGETS,
     ..Room::new(CONTRACT, include_str!("../guide.md"), driver::operations)
 };

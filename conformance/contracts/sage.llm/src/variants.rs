@@ -56,6 +56,33 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "asks-the-provider-once",
+        "the tools are run and their results sent, and then the stream ends: the caller asks again",
+        "The text pairs calls with results, and does not say who tells the model.",
+        asks_the_provider_once,
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "has-options-of-its-own",
+        "a temperature, max_tokens and a requestId are added if the caller gives none",
+        "The text does not say that the provider gets the options unchanged.",
+        |subject| {
+            around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
+                if let Value::Object(options) = &mut args["options"] {
+                    for (name, value) in [
+                        ("temperature", json!(0.7)),
+                        ("max_tokens", json!(4096)),
+                        ("requestId", json!("r-1")),
+                    ] {
+                        options.entry(name).or_insert(value);
+                    }
+                }
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
         "counts-tokens-itself",
         "an `end` without usage gets one",
         "`usage?` is optional, and the text does not say who counts.",
@@ -95,6 +122,22 @@ fn has_an_error_event(subject: Subject) -> Subject {
         }
         let reasons = &error["details"];
         vec![json!({ "type": "tool_validation_error", "errors": reasons, "recoverable": true })]
+    })
+}
+
+fn asks_the_provider_once(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
+        if args.get("tools").is_some() && args["maxRounds"].is_null() {
+            args["maxRounds"] = json!(1);
+        }
+        let answer = inner.call(call.clone(), args).await;
+        match answer {
+            Err(Failure::Contract(error)) if error.get("code") == Some(&json!("EHALT")) => {
+                call.emit(json!({ "type": "end" }));
+                Ok(Value::Null)
+            }
+            other => other,
+        }
     })
 }
 

@@ -94,6 +94,39 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "blanks-whole-texts",
+        "a text with a secret in it is replaced as a whole",
+        "`It can be replaced with a redacted placeholder like [SECRET:GITHUB_API_KEY]`",
+        |subject| answering(subject, |_, result| blank(result)),
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "has-previews-of-its-own",
+        "a dry run writes 0 bytes, patches nothing, and prints what a program would be",
+        "`dryRun on mutating tools returns deterministic, non-mutating previews` does not say what is in them",
+        |subject| {
+            answering(subject, |args, result| {
+                if args["context"]["dryRun"] == true && result["ok"] == true {
+                    let preview = match args["name"].as_str() {
+                        Some("Write") => json!({ "bytes": 0, "would": "write" }),
+                        Some("Edit") => json!({ "patched": false }),
+                        Some("Bash") => json!({ "code": -1, "stdout": "", "stderr": "would run" }),
+                        _ => return,
+                    };
+                    result["data"] = preview;
+                }
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "says-little-in-errors",
+        "errors have an empty message, one detail, and nothing that is optional",
+        "`policy?`, `path?`, `received?` and `expected?` are optional; no text says what a message says",
+        |subject| answering(subject, |_, result| say_little(&mut result["error"])),
+    ),
+    Adversary::variant(
+        CONTRACT,
         "refuses-a-missing-secret-as-permission",
         "a missing secret is EPERMISSION",
         "`MUST fail with an EPERMISSION or a new ESECRET_NOT_FOUND error code`",
@@ -185,6 +218,31 @@ fn answering(subject: Subject, change: fn(&Value, &mut Value)) -> Subject {
 fn is_standard_data(value: &Value, member: &str) -> bool {
     let forms = ["rows", "content", "bytes", "patched", "stdout"];
     member == "error" || forms.iter().any(|form| value.get(form).is_some())
+}
+
+fn blank(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains("[SECRET:") => "***".clone_into(text),
+        Value::Array(items) => items.iter_mut().for_each(blank),
+        Value::Object(members) => members.values_mut().for_each(blank),
+        _ => {}
+    }
+}
+
+/// Leaves an error with what the taxonomy requires.
+fn say_little(error: &mut Value) {
+    let Value::Object(error) = error else { return };
+    error.retain(|name, _| !["policy", "path"].contains(&name.as_str()));
+    // The error of a registered tool has the tool's own code.
+    if ["EVALIDATION", "EPERMISSION"].iter().any(|code| error["code"] == *code) {
+        error["message"] = json!("");
+    }
+    if let Some(Value::Array(details)) = error.get_mut("details") {
+        details.truncate(1);
+        for detail in details.iter_mut().filter_map(Value::as_object_mut) {
+            detail.retain(|name, _| ["field", "reason"].contains(&name.as_str()));
+        }
+    }
 }
 
 fn mark(value: &mut Value) {

@@ -132,6 +132,11 @@ impl Pattern {
         matches!(&self.root, Node::Array(items) if items.is_empty())
     }
 
+    /// Whether it matches every list.
+    pub fn is_any_list(&self) -> bool {
+        matches!(&self.root, Node::Each(item) if matches!(**item, Node::Any(Kind::Value)))
+    }
+
     /// The first difference, or `None` if `got` is as expected.
     pub fn difference(&self, got: &Value) -> Option<Difference> {
         self.difference_given(&Saved::default(), got)

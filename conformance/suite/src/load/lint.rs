@@ -13,7 +13,6 @@ use proofmark_judge::ledger::{Contract, Requirement};
 use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
 use proofmark_judge::wire;
-use serde_json::{Value, json};
 
 /// Adds the hooks whose operations a case calls to its needs.
 pub(crate) fn derive_needs(case: &mut Case, contract: Option<&Contract>) {
@@ -301,9 +300,8 @@ impl CaseLint<'_> {
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
-            let judged = calls.iter().filter(|call| call.wants_asks());
-            if judged.filter_map(|call| call.asks.as_ref()).any(|asks| !is_open_list(&asks.source)) {
-                self.wrong_step(step, "inside `together`, `asks` can only be `{\"$each\": {\"$any\": \"value\"}}`, since calls of fakes would have no order; use a separate call");
+            if calls.iter().any(|call| call.wants_asks() && !call.asks_anything()) {
+                self.wrong_step(step, "inside `together`, calls of fakes have no order, so `asks` can only be `{\"$each\": {\"$any\": \"value\"}}`; use a separate call");
             }
         }
     }
@@ -382,11 +380,6 @@ impl CaseLint<'_> {
 /// The hint, or the fix if there is no hint.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
-}
-
-/// Whether it is the list that allows everything.
-fn is_open_list(list: &Value) -> bool {
-    *list == json!({ "$each": { "$any": "value" } })
 }
 
 fn is_kebab(part: &str) -> bool {

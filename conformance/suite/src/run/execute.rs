@@ -164,6 +164,7 @@ impl<'a, P: Processes> Stage<'a, P> {
             Action::Together(calls) => {
                 for call in calls {
                     self.open_session(seat_of(call)).await?;
+                    self.note_stray(seat_of(call));
                 }
                 let this = &*self;
                 let sent = calls.iter().zip(args).map(|(call, args)| async move {
@@ -173,9 +174,11 @@ impl<'a, P: Processes> Stage<'a, P> {
                     this.send(call, args).await
                 });
                 let answers = join_all(sent).await;
-                for call in calls.iter().filter(|call| call.wants_asks()) {
-                    // They have no order, so no case judges them.
-                    drop(self.take_asks(seat_of(call), 0));
+                for call in calls {
+                    if self.wire.is_none() && call.asks_anything() {
+                        // They have no order here, so they are not judged, now or later.
+                        drop(self.take_asks(seat_of(call), 0));
+                    }
                 }
                 for call in calls {
                     self.note_stray(seat_of(call));

@@ -3,8 +3,10 @@
 //! A saboteur is an entry in the table of its theme, and a short function that modifies the reference. In every run
 //! it breaks exactly the requirements that its entry names.
 
+mod measures;
 mod running;
 mod vault;
 
+pub(crate) use measures::ALL as MEASURES;
 pub(crate) use running::ALL as RUNNING;
 pub(crate) use vault::ALL as VAULT;

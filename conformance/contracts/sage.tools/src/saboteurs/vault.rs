@@ -58,7 +58,7 @@ fn logs_what_tools_get(subject: Subject) -> Subject {
 }
 
 /// The placeholder names in a value, in order, with repetitions.
-fn placeholders(value: &Value, found: &mut Vec<String>) {
+pub(super) fn placeholders(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => {
             for part in text.split("$ENV.").skip(1) {

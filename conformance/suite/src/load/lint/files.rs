@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::CaseLint;
+use proofmark_fakes::workspace::is_beside;
 use proofmark_judge::case::{Action, FileExpected, FileGiven};
 
 impl CaseLint<'_> {
@@ -36,7 +37,7 @@ impl CaseLint<'_> {
         for path in paths {
             if !is_inside(path) {
                 self.wrong(format!(
-                    "the path `{path}` must be relative, without `..` except in `../outside/…`"
+                    "the path `{path}` must be relative, without `..` except in `../outside/…` and `../workspace-…/…`"
                 ));
             }
         }
@@ -55,7 +56,7 @@ impl CaseLint<'_> {
                 FileGiven::Symlink(target)
                     if !target.starts_with('/') && leads_away(path, target) =>
                 {
-                    self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace and of `../outside`; nothing else may be touched"));
+                    self.wrong(format!("the symlink `{path}` to `{target}` leads out of the workspace, `../outside` and `../workspace-…`; nothing else may be touched"));
                 }
                 FileGiven::Hardlink(target)
                     if is_inside(target) && !paths_given.contains(&target) =>
@@ -91,15 +92,20 @@ fn is_no_folder(file: &FileGiven) -> bool {
 }
 
 fn is_inside(path: &str) -> bool {
-    let inside = path.strip_prefix("../outside/").unwrap_or(path);
+    let inside = beside(path).map_or(path, |(_, rest)| rest);
     !inside.is_empty()
         && inside.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
+/// A path in a folder beside the workspace: that folder, and the path in it.
+fn beside(path: &str) -> Option<(&str, &str)> {
+    path.strip_prefix("../")?.split_once('/').filter(|(folder, _)| is_beside(folder))
+}
+
 /// Whether a link at `path` points neither into the workspace nor into the folder beside it.
 fn leads_away(path: &str, target: &str) -> bool {
-    let place = match path.strip_prefix("../outside/") {
-        Some(rest) => format!("outside/{rest}"),
+    let place = match beside(path) {
+        Some((folder, rest)) => format!("{folder}/{rest}"),
         None => format!("workspace/{path}"),
     };
     let mut parts: Vec<&str> = place.split('/').collect();
@@ -112,7 +118,8 @@ fn leads_away(path: &str, target: &str) -> bool {
             name => parts.push(name),
         }
     }
-    target.is_empty() || !matches!(parts.first(), Some(&("workspace" | "outside")))
+    let stays = parts.first().is_some_and(|folder| *folder == "workspace" || is_beside(folder));
+    target.is_empty() || !stays
 }
 
 /// Devices that every machine has and that are safe to write to.
