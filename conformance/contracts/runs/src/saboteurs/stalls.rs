@@ -59,8 +59,8 @@ pub(crate) const ALL: &[Adversary] = &[
     .slow(),
     Adversary::saboteur(
         "counts-for-the-whole-run",
-        "the same from three nodes is taken for a stall",
-        &["RUNS-126"],
+        "the same from three nodes is taken for a stall, and nodes that take turns never stall",
+        &["RUNS-120", "RUNS-121", "RUNS-122", "RUNS-126"],
         |subject| under_rules(subject, Arc::new(CountsTheRun)),
     )
     .slow(),
