@@ -24,7 +24,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "keeps-the-last-fifty-inputs",
         "of more than fifty inputs a turn takes the last fifty",
-        &["RUNS-065"],
+        &["RUNS-065", "RUNS-071"],
         |subject| under_rules(subject, Arc::new(KeepsFifty)),
     ),
     Adversary::saboteur(
