@@ -29,7 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "drops-all-but-one-input",
         "of several inputs a turn takes the last, and the rest is forgotten",
-        &["RUNS-071", "RUNS-073"],
+        &["RUNS-065", "RUNS-071", "RUNS-073"],
         |subject| under_rules(subject, Arc::new(DropsAllButOne)),
     ),
     Adversary::saboteur(
