@@ -1,13 +1,12 @@
 //! Runs that do right at first, and wrong when the same comes again, or more than usual.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bent::{bent, everywhere};
 use crate::driver::under_rules;
 use agent_runs::{
-    Done, Forward, Input, Line, NodeState, NodeStatus, Policy, Resolution, Rules, RunState,
+    Forward, Id, Input, Line, NodeState, NodeStatus, Policy, Resolution, Rules, RunState,
     RunStatus, Served, Tool,
 };
 use serde_json::{Map, Value};
@@ -149,16 +148,25 @@ impl Policy for TwoHundred {
     }
 }
 
+/// The nodes that stalled, and how many of their turns followed.
 #[derive(Default)]
-struct StallsOnce(AtomicBool);
+struct StallsOnce(Mutex<(HashSet<String>, usize)>);
 
 impl Policy for StallsOnce {
-    fn watched<'a>(&self, output: &'a str, done: &'a Done) -> [Option<&'a str>; 3] {
-        if self.0.load(Ordering::Relaxed) { [None; 3] } else { Rules.watched(output, done) }
+    fn counted(&self, node: &NodeState) -> Id {
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (stalled, turns) = &mut *memory;
+        if !stalled.contains(&node.id.to_string()) {
+            return Rules.counted(node);
+        }
+        *turns += 1;
+        // Another key for each turn, so nothing is repeated.
+        format!("00000000-0000-4000-8000-{turns:012x}").parse().expect("this is a UUID")
     }
 
     fn evidence(&self, found: Map<String, Value>) -> Map<String, Value> {
-        self.0.store(true, Ordering::Relaxed);
+        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.0.extend(found["nodeId"].as_str().map(str::to_owned));
         found
     }
 }

@@ -31,7 +31,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "leaves-a-gap-before-the-present",
         "the last event of a past of several is not streamed",
-        &["RUNS-135", "RUNS-151"],
+        &["RUNS-019", "RUNS-135", "RUNS-151"],
         |subject| under_rules(subject, Arc::new(LeavesAGap)),
     )
     .slow(),
