@@ -13,6 +13,10 @@ Feature: After a crash
       """
     When the user tells "Implementer A" "Look around."
     And "Implementer A" asks for an approval
+    And "file.read" is called with:
+      """
+      { "log": { "runId": { "$ref": "the run/body/id" } }, "until": { "type": "approval.requested" } }
+      """
     And the server is killed and starts again
     # What is told from the beginning: the user's words, the question, and that the node is idle.
     And "Implementer A" asks for an approval

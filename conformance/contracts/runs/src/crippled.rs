@@ -66,7 +66,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "cannot-change-nodes",
         "`PATCH /api/runs/:id/nodes/:nodeId` answers 501",
-        &["RUNS-001"],
+        &["RUNS-040", "RUNS-139", "RUNS-142"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(
@@ -82,7 +82,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "cannot-delete-edges",
         "`DELETE /api/runs/:id/edges/:edgeId` answers 501",
-        &["RUNS-001"],
+        &["RUNS-055", "RUNS-139"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(
@@ -98,7 +98,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "makes-no-edges",
         "`POST /api/runs/:id/edges` answers 501",
-        &["RUNS-001"],
+        &["RUNS-054", "RUNS-139", "RUNS-143"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(endpoints, Method::POST, "/api/runs/*/edges", StatusCode::NOT_IMPLEMENTED)
@@ -109,7 +109,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "takes-no-messages",
         "`POST /api/runs/:id/chat` answers 501",
-        &["RUNS-001"],
+        &["RUNS-068", "RUNS-139", "RUNS-144"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(endpoints, Method::POST, "/api/runs/*/chat", StatusCode::NOT_IMPLEMENTED)
@@ -120,7 +120,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::crippled(
         "resolves-no-approvals",
         "`POST /api/approvals/:id/resolve` answers 501",
-        &["RUNS-001"],
+        &["RUNS-109", "RUNS-115", "RUNS-139", "RUNS-159"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(
@@ -133,16 +133,21 @@ pub(crate) const ALL: &[Adversary] = &[
         },
     )
     .slow(),
-    Adversary::crippled("lists-no-runs", "`GET /api/runs` answers 501", &["RUNS-001"], |subject| {
-        behind(subject, Arc::new(Rules), |endpoints| {
-            without(endpoints, Method::GET, "/api/runs", StatusCode::NOT_IMPLEMENTED)
-        })
-    })
+    Adversary::crippled(
+        "lists-no-runs",
+        "`GET /api/runs` answers 501",
+        &["RUNS-025", "RUNS-149"],
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                without(endpoints, Method::GET, "/api/runs", StatusCode::NOT_IMPLEMENTED)
+            })
+        },
+    )
     .slow(),
     Adversary::crippled(
         "shows-no-run",
         "`GET /api/runs/:id` answers 501",
-        &["RUNS-001"],
+        &["RUNS-026", "RUNS-139", "RUNS-140"],
         |subject| {
             behind(subject, Arc::new(Rules), |endpoints| {
                 without(endpoints, Method::GET, "/api/runs/*", StatusCode::NOT_IMPLEMENTED)

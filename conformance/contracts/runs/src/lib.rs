@@ -23,6 +23,7 @@ pub static ROOM: Room = Room {
     steps: steps::STEPS,
     fakes: &[&PROVIDER],
     adversaries: &[
+        saboteurs::again::ALL,
         saboteurs::asking::ALL,
         saboteurs::crowds::ALL,
         saboteurs::inbox::ALL,

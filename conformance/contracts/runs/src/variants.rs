@@ -4,13 +4,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agent_runs::{Id, Line, NodeState, Permissions, PermissionsMode, Policy, Served};
+use agent_runs::{Id, Line, NodeState, Permissions, PermissionsMode, Policy, Rules, Served};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use proofmark_room::Adversary;
 use serde_json::{Value, json};
 
 use crate::CONTRACT;
 use crate::bent::{answering, event_of, everywhere, remove, tells};
-use crate::driver::under_rules;
+use crate::driver::{behind, under_rules};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::variant(
@@ -19,6 +23,38 @@ pub(crate) const ALL: &[Adversary] = &[
         "the history has an event 300 ms after the stream",
         "The text does not say when an event is in the history: `GET /api/runs/:id/events` -> event history",
         |subject| under_rules(subject, Arc::new(Late::default())),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "takes-its-time",
+        "every answer comes 40 ms late, and the history has an event 300 ms after the stream",
+        "The text gives no times: \"ordered by write time\" is the order of the log, not a limit",
+        |subject| {
+            behind(subject, Arc::new(Late::default()), |endpoints| {
+                endpoints.layer(middleware::from_fn(late))
+            })
+        },
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "refuses-in-other-words",
+        "refusals have the statuses 422, 410, 423 and 451, and a text as their body",
+        "\"Minimal REST endpoints\" lists requests, and neither a status nor a refusal",
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                endpoints.layer(middleware::map_response(refused_otherwise))
+            })
+        },
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "tells-the-end-of-a-turn-in-another-order",
+        "the diff comes before the final message, and a stalled node is blocked before `run.stalled`",
+        "\"On stall: pause orchestration + emit `run.stalled` with evidence\": no sentence orders the events of a turn",
+        |subject| under_rules(subject, Arc::new(OtherOrder)),
     )
     .slow(),
     Adversary::variant(
@@ -90,6 +126,48 @@ impl Policy for Late {
         }
         events
     }
+}
+
+async fn late(request: Request, next: Next) -> Response {
+    tokio::time::sleep(Duration::from_millis(40)).await;
+    next.run(request).await
+}
+
+async fn refused_otherwise(response: Response) -> Response {
+    let status = match response.status() {
+        StatusCode::BAD_REQUEST => StatusCode::UNPROCESSABLE_ENTITY,
+        StatusCode::NOT_FOUND => StatusCode::GONE,
+        StatusCode::CONFLICT => StatusCode::LOCKED,
+        StatusCode::FORBIDDEN => StatusCode::UNAVAILABLE_FOR_LEGAL_REASONS,
+        _ => return response,
+    };
+    (status, "no").into_response()
+}
+
+struct OtherOrder;
+
+impl Policy for OtherOrder {
+    fn logged(&self, lines: Vec<Line>) -> Vec<Line> {
+        reordered(lines)
+    }
+
+    fn served(&self, _: Served, events: Vec<Line>) -> Vec<Line> {
+        reordered(events)
+    }
+}
+
+/// Swaps neighbours: a final message and a diff, a stall and the node that it blocks.
+fn reordered(mut lines: Vec<Line>) -> Vec<Line> {
+    let kind = |line: &Line| event_of(line)["type"].as_str().unwrap_or_default().to_owned();
+    for at in 1..lines.len() {
+        let (one, other) = (kind(&lines[at - 1]), kind(&lines[at]));
+        let swaps =
+            [("message.assistant.final", "artifact.created"), ("run.stalled", "node.patch")];
+        if swaps.contains(&(one.as_str(), other.as_str())) {
+            lines.swap(at - 1, at);
+        }
+    }
+    lines
 }
 
 struct NoCommands;

@@ -29,7 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "drops-all-but-one-input",
         "of several inputs a turn takes the last, and the rest is forgotten",
-        &["RUNS-071", "RUNS-073"],
+        &["RUNS-065", "RUNS-071", "RUNS-073"],
         |subject| under_rules(subject, Arc::new(DropsAllButOne)),
     ),
     Adversary::saboteur(
@@ -49,7 +49,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "begins-turns-while-paused",
         "a run that is not running begins turns",
-        &["RUNS-129", "RUNS-150"],
+        &["RUNS-123", "RUNS-129", "RUNS-150"],
         |subject| under_rules(subject, Arc::new(GoesOnPaused)),
     )
     .slow(),
@@ -69,7 +69,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "is-interrupted-by-sentences",
         "every message that ends with a full stop ends the turn under way",
-        &["RUNS-065", "RUNS-067"],
+        &["RUNS-067"],
         |subject| under_rules(subject, Arc::new(SentencesInterrupt)),
     ),
     Adversary::saboteur(

@@ -3,6 +3,7 @@
 //! A saboteur is an entry in the table of its theme, and a short function that modifies the reference. In every run
 //! it breaks exactly the requirements that its entry names.
 
+pub(crate) mod again;
 pub(crate) mod asking;
 pub(crate) mod crowds;
 pub(crate) mod inbox;
