@@ -224,7 +224,9 @@ pub(crate) const LAWS: &[Law] = &[
         operations: &[TAIL],
         inputs: || {
             (events(0..8), 1..20_usize)
-                .prop_map(|(events, more)| tail(&events, events.len() + more, in_any_order(&events)))
+                .prop_map(|(events, more)| {
+                    tail(&events, events.len() + more, in_any_order(&events))
+                })
                 .boxed()
         },
     },

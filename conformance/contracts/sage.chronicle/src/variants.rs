@@ -175,7 +175,8 @@ fn keeps_every_repeat(subject: Subject) -> Subject {
 fn keeps_given_ids(subject: Subject) -> Subject {
     around(subject, &["chronicle.appendEvent"], async |call, args, inner: Next| {
         let given = args["event"]["eventId"].as_str().map(str::to_owned);
-        let digits = |id: &String| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let digits =
+            |id: &String| id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         match given.filter(digits) {
             Some(id) if is_right(&args) => append_as(call, args, id).await,
             _ => inner.call(call, args).await,

@@ -97,9 +97,11 @@ pub(crate) const LAWS: &[Law] = &[
         operations: &[STRINGIFY, "utils.sha256"],
         inputs: || {
             in_two_orders(|value, other| {
-                let hashed = || hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" }));
+                let hashed =
+                    || hash(json!({ "text": { "$ref": "form" } }), json!({ "$any": "string" }));
                 // That the forms are equal is another requirement.
-                let form = stringify(json!({ "value": literal(value) }), json!({ "$any": "string" }));
+                let form =
+                    stringify(json!({ "value": literal(value) }), json!({ "$any": "string" }));
                 let same = stringify(json!({ "value": literal(other) }), json!({ "$ref": "form" }));
                 let mut again = elsewhere(hashed());
                 again["returns"] = json!({ "$ref": "hash" });

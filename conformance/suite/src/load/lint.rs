@@ -302,7 +302,8 @@ impl CaseLint<'_> {
                 self.wrong_step(step, "`together` needs at least two calls");
             }
             let judged = calls.iter().filter(|call| call.wants_asks());
-            if judged.filter_map(|call| call.asks.as_ref()).any(|asks| !is_open_list(&asks.source)) {
+            if judged.filter_map(|call| call.asks.as_ref()).any(|asks| !is_open_list(&asks.source))
+            {
                 self.wrong_step(step, "inside `together`, `asks` can only be `{\"$each\": {\"$any\": \"value\"}}`, since calls of fakes would have no order; use a separate call");
             }
         }
