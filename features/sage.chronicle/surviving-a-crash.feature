@@ -55,7 +55,7 @@ Feature: Surviving a crash
       {"type":"DRAFTED","timestamp":"2024-01-01T12:00:00.000Z","actor":{"agent":"sage","id":"sage-1"}}
       {"type":"REVISED","timestamp":"2024-01-01T12:1
       """
-    When "sage-1" appends a "REVISED" event at "2024-01-01T12:10:00.000Z" to "other.sage"
+    When "sage-1" appends a "REVISED" event at "2024-01-01T12:05:00.000Z" to "other.sage"
     And "sage-1" appends a "REVISED" event at "2024-01-01T12:10:00.000Z" to "torn.sage"
     Then the append is acknowledged
     And reading "torn.sage" gives 2 events

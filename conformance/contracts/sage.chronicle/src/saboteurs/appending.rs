@@ -7,10 +7,14 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::identity::is_right;
-use super::log_files::{APPENDS, READS, add, beside, bytes, events, file, line, path, put};
+use super::log_files::{
+    APPENDS, READS, add, beside, bytes, events, file, line, path, put, refusal,
+};
+use proofmark_protocol::Failure;
 use proofmark_room::arguments::contract_error;
-use proofmark_room::bend::{Call, Calls, Memory, Next, Turn, around, own_fault};
+use proofmark_room::bend::{Call, Calls, Memory, Next, Turn, around, own_fault, root};
 use proofmark_room::{Adversary, Subject};
+use sage_chronicle::{Chronicle, Options};
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
@@ -330,10 +334,19 @@ fn splits_long_lines(subject: Subject) -> Subject {
     });
     around(subject, APPENDS, async |call, args, inner: Next| {
         let (file, line) = (file(&call, &args), line(&args));
+        let (root, path) = (root(&call), path(&args).to_owned());
         let answer = inner.call(call, args).await;
         if answer.is_ok() && line.len() > PAGE {
-            let (old, split) = (bytes(&file), line.replacen(',', ",\n", 1));
-            put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())?;
+            // Under the lock, so that no append of another process is lost.
+            let work = move || {
+                let chronicle = Chronicle::open(root, Options::default());
+                let chronicle = chronicle.map_err(|fault| refusal(&fault))?;
+                let _lock = chronicle.hold_lock(&path).map_err(|fault| refusal(&fault))?;
+                let (old, split) = (bytes(&file), line.replacen(',', ",\n", 1));
+                put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())
+            };
+            let done = tokio::task::spawn_blocking(work).await;
+            done.map_err(|panic| Failure::broken(panic.to_string()))??;
         }
         answer
     })
