@@ -32,7 +32,9 @@ pub enum WorkspaceError {
         "the path {path:?} must be a plain relative path in the workspace, in `../outside` or in `../workspace-…`, such as `src/a.txt`"
     )]
     BadPath { path: String },
-    #[error("the symlink target {target:?} would lead out of the workspace, `../outside` and `../workspace-…`")]
+    #[error(
+        "the symlink target {target:?} would lead out of the workspace, `../outside` and `../workspace-…`"
+    )]
     BadTarget { target: String },
     #[error("the file `{path}` is not UTF-8 from byte {valid_up_to} on")]
     NotUtf8 { path: String, valid_up_to: usize },

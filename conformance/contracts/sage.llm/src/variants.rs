@@ -69,9 +69,11 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| {
             around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
                 if let Value::Object(options) = &mut args["options"] {
-                    for (name, value) in
-                        [("temperature", json!(0.7)), ("max_tokens", json!(4096)), ("requestId", json!("r-1"))]
-                    {
+                    for (name, value) in [
+                        ("temperature", json!(0.7)),
+                        ("max_tokens", json!(4096)),
+                        ("requestId", json!("r-1")),
+                    ] {
                         options.entry(name).or_insert(value);
                     }
                 }
