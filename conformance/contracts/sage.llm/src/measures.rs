@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use proofmark_room::bend::{Call, Memory, Next, around};
 use proofmark_room::{Adversary, Subject};
 
-use crate::bent::{CHAT, changing, held, is};
+use crate::bent::{CHAT, held, is};
 use crate::saboteurs::caches_by;
 
 pub(crate) const ALL: &[Adversary] = &[
@@ -29,16 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
         "loses-the-last-letter",
         "a text of one letter more than 1024, 2048 or 4096 loses it",
         &["LLM-013"],
-        |subject| {
-            changing(subject, |mut item| {
-                if let Some(text) = item["value"].as_str().filter(|_| is(&item, "text"))
-                    && [1025, 2049, 4097].contains(&text.len())
-                {
-                    item["value"] = json!(&text[..text.len() - 1]);
-                }
-                vec![item]
-            })
-        },
+        loses_the_last_letter,
     ),
     Adversary::saboteur(
         "streams-a-thousand-items",
@@ -102,11 +93,29 @@ fn keeps_the_first_schema(subject: Subject) -> Subject {
         if args["cache"] == true {
             return inner.call(call, args).await;
         }
-        for tool in args["options"]["tools"].as_array_mut().into_iter().flatten() {
+        let tools = args.pointer_mut("/options/tools").and_then(Value::as_array_mut);
+        for tool in tools.into_iter().flatten() {
             let name = tool["name"].to_string();
             let own = tool["parameters"].clone();
             tool["parameters"] = FIRST.of(&call, &name, |first| first.get_or_insert(own).clone());
         }
+        inner.call(call, args).await
+    })
+}
+
+fn loses_the_last_letter(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, args, inner: Next| {
+        let told = Mutex::new(0);
+        let call = call.changing_items(move |mut item| {
+            if let Some(text) = item["value"].as_str().filter(|_| is(&item, "text")) {
+                let mut told = held(&told);
+                *told += text.len();
+                if [1025, 2049, 4097].contains(&*told) {
+                    item["value"] = json!(&text[..text.len() - 1]);
+                }
+            }
+            vec![item]
+        });
         inner.call(call, args).await
     })
 }

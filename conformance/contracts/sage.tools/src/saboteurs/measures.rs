@@ -94,11 +94,24 @@ async fn show_secrets(call: &Call, args: &Value, answer: &mut Reply, when: fn(&s
     let mut names = Vec::new();
     placeholders(&args["input"], &mut names);
     for name in names {
+        let mark = format!("[SECRET:{name}]");
+        // A call of a fake for nothing would be seen.
+        if !has_text(result, &|text| when(text) && text.contains(&mark)) {
+            continue;
+        }
         let secret = call.ask("secrets", "get", json!({ "key": name })).await;
         if let Ok(Value::String(secret)) = secret {
-            let mark = format!("[SECRET:{name}]");
             in_texts(result, when, &|text| text.replace(&mark, &secret));
         }
+    }
+}
+
+fn has_text(value: &Value, such: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => such(text),
+        Value::Array(items) => items.iter().any(|item| has_text(item, such)),
+        Value::Object(members) => members.values().any(|item| has_text(item, such)),
+        _ => false,
     }
 }
 
