@@ -43,7 +43,10 @@ pub(crate) const ALL: &[Adversary] = &[
 
 /// How many edges and messages each run has, and how many runs had many.
 #[derive(Default)]
-struct LosesALine(Mutex<(HashMap<(Value, Value), usize>, usize)>);
+struct LosesALine(Mutex<(Counts, usize)>);
+
+/// How many events of a type a run has, by run and type.
+type Counts = HashMap<(Value, Value), usize>;
 
 impl Policy for LosesALine {
     fn logged(&self, lines: Vec<Line>) -> Vec<Line> {
