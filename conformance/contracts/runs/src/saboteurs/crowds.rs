@@ -1,6 +1,6 @@
 //! Runs that lose something in few of many rounds of requests at once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,7 +43,10 @@ pub(crate) const ALL: &[Adversary] = &[
 
 /// How many edges and messages each run has, and how many runs had many.
 #[derive(Default)]
-struct LosesALine(Mutex<(HashMap<(Value, Value), usize>, usize)>);
+struct LosesALine(Mutex<(Counts, usize)>);
+
+/// How many events of a type a run has, by run and type.
+type Counts = HashMap<(Value, Value), usize>;
 
 impl Policy for LosesALine {
     fn logged(&self, lines: Vec<Line>) -> Vec<Line> {
@@ -68,12 +71,19 @@ impl Policy for LosesALine {
 
 /// Undoes a change of a node that comes while another is being made, in some rounds.
 async fn undoing_some(request: Request, next: Next) -> Response {
-    static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+    // How many changes of each node are being made. Other sessions change other nodes.
+    static UNDER_WAY: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
     static ROUNDS: AtomicUsize = AtomicUsize::new(0);
     if request.method() != Method::PATCH || !request.uri().path().contains("/nodes/") {
         return next.run(request).await;
     }
-    let second = UNDER_WAY.fetch_add(1, Ordering::Relaxed) == 1;
+    let node = request.uri().path().to_owned();
+    let second = {
+        let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = under_way.entry(node.clone()).or_default();
+        *count += 1;
+        *count == 2
+    };
     // Lets the others of the round begin.
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -82,7 +92,11 @@ async fn undoing_some(request: Request, next: Next) -> Response {
         true => undone(request, next).await,
         false => next.run(request).await,
     };
-    UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
+    let mut under_way = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(count) = under_way.get_mut(&node) {
+        *count -= 1;
+    }
+    drop(under_way);
     answer
 }
 
