@@ -127,7 +127,8 @@ fn loses_among_processes(subject: Subject) -> Subject {
         if place.number == 1 && place.total().await > 4 {
             // Once it has waited in vain, it does not wait again: some cases have many rounds in one process.
             let waits = ALONE.of(&call, path(&args), |alone| alone.is_none());
-            if if waits { has_company(&file).await? } else { has_met_company(&file)? } {
+            let company = if waits { has_company(&file).await? } else { has_met_company(&file)? };
+            if company {
                 return Ok(Value::Null);
             }
             ALONE.of(&call, path(&args), |alone| *alone = Some(()));
