@@ -341,7 +341,8 @@ fn splits_long_lines(subject: Subject) -> Subject {
             let work = move || {
                 let chronicle = Chronicle::open(root, Options::default());
                 let chronicle = chronicle.map_err(|fault| refusal(&fault))?;
-                let _lock = chronicle.hold_lock(&path).map_err(|fault| refusal(&fault))?;
+                // On a busy machine it may come free too late: then this line stays whole.
+                let Ok(_lock) = chronicle.hold_lock(&path) else { return Ok(()) };
                 let (old, split) = (bytes(&file), line.replacen(',', ",\n", 1));
                 put(&file, String::from_utf8_lossy(&old).replace(&line, &split).as_bytes())
             };
