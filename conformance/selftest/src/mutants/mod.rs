@@ -237,11 +237,11 @@ impl MutantReport {
                 let judged = judge.step(step, &mutant.seen);
                 let fails = judged.is_err()
                     || (saves && rest().any(|(step, seen)| judge.step(step, seen).is_err()));
-                // The case deserves no credit for noticing a failure instead of a value, a malformed answer, or what
-                // it only assumes.
+                // The case deserves no credit for noticing a failure instead of a value, or a malformed answer. What it
+                // assumes counts: a change that breaks only what is expected may take more than one step. That a call
+                // expects more than it assumes is checked by the lint.
                 let by_the_case = !mutant.how.contains("instead of")
-                    && !judged
-                        .is_err_and(|failure| failure.reason == "bad-answer" || failure.setup);
+                    && !judged.is_err_and(|failure| failure.reason == "bad-answer");
                 teeth += usize::from(fails && by_the_case);
                 let kind = (mutant.of, without_indices(&mutant.place), mutant.how);
                 let free = if fails { None } else { freedom(step, seen, &mutant.seen) };

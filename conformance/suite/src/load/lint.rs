@@ -8,7 +8,7 @@ use proofmark_fakes::clock::ScriptedClock;
 use proofmark_fakes::host::{FakeKind, Host};
 
 use super::falsifiable::can_fail;
-use proofmark_judge::case::{Action, Case, CaseKind, FileExpected, Step};
+use proofmark_judge::case::{Action, CallStep, Case, CaseKind, FileExpected, Outcome, Step};
 use proofmark_judge::ledger::{Contract, Requirement};
 use proofmark_judge::problem::{NO_CASE, Problem, did_you_mean};
 use proofmark_judge::saved::{name_of, no_reference, references};
@@ -296,6 +296,12 @@ impl CaseLint<'_> {
             }
         }
         for step in &self.case.steps {
+            if step.calls().iter().any(expects_what_it_assumes) {
+                self.wrong_step(
+                    step,
+                    "the call expects no more than it assumes, so it shows nothing; assume less",
+                );
+            }
             let Action::Together(calls) = &step.action else { continue };
             if calls.len() < 2 {
                 self.wrong_step(step, "`together` needs at least two calls");
@@ -380,6 +386,15 @@ impl CaseLint<'_> {
 /// The hint, or the fix if there is no hint.
 fn or(hint: String, fix: &str) -> String {
     if hint.is_empty() { format!("; {fix}") } else { hint }
+}
+
+/// Whether the outcome of a call is evidence and assumed, word for word, and the call shows nothing else.
+fn expects_what_it_assumes(call: &CallStep) -> bool {
+    let words = |outcomes: &[Outcome]| outcomes.iter().map(Outcome::to_value).collect::<Vec<_>>();
+    let shows_more = (call.asks.is_some() && !call.implied.asks)
+        || (call.streams.is_some() && !call.implied.streams)
+        || !call.hides.is_empty();
+    !shows_more && !call.expect.is_empty() && words(&call.expect) == words(&call.assumes)
 }
 
 fn is_kebab(part: &str) -> bool {

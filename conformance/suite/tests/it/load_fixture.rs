@@ -379,6 +379,23 @@ fn a_call_that_only_assumes_shows_nothing() {
 }
 
 #[test]
+fn a_call_that_expects_what_it_assumes_shows_nothing() {
+    let outcome = r#""fails": { "code": "E" }"#;
+    let call = |more: &str| {
+        format!(r#"{{ "call": "demo.read", "assumes": {{ {outcome} }}, {outcome}{more} }}"#)
+    };
+    assert_eq!(
+        problems(changed(FIXTURE, CALL, &call(""))),
+        format!(
+            "{FIXTURE}:12: case `read/back`: the call expects no more than it assumes, so it shows nothing; assume less"
+        )
+    );
+    for more in [r#", "asks": []"#, r#", "streams": []"#, r#", "hides": ["s3cret"]"#] {
+        load(changed(FIXTURE, CALL, &call(more)));
+    }
+}
+
+#[test]
 fn a_bad_clock() {
     let clock = r#""given": {"clock": {"start": "noon", "stepMs": 1}}"#;
     let found = problems(changed(FIXTURE, GIVEN, clock));
