@@ -12,7 +12,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use std::path::PathBuf;
 
 use proofmark_judge::Suite;
-use proofmark_judge::case::{Case, CaseKind, Origin};
+use proofmark_judge::case::{CallStep, Case, CaseKind, Origin};
 use proofmark_judge::select::Selection;
 use proofmark_judge::verdict::{CaseResult, Verdict};
 use proofmark_report::text::{visible, visible_line};
@@ -136,10 +136,11 @@ impl Job<'_> {
         let suite = draft.load().map_err(Failed::BrokenSuite)?;
         let selection = Selection { cases: self.args.case.clone(), ..Selection::default() };
         let selected = selection.of(&suite)?;
-        let cases: Vec<&Case> = selected
+        let cases: Vec<Case> = selected
             .into_iter()
             .filter(|case| matches!(case.kind, CaseKind::Fixture))
             .filter(|case| self.may_be_blessed(case))
+            .map(in_full)
             .collect();
         if cases.is_empty() {
             return Err(refused(
@@ -147,7 +148,8 @@ impl Job<'_> {
             ));
         }
         let options = RunOptions { record: true, kill_orphans: true, ..RunOptions::default() };
-        let outcome = run(&suite, cases.clone(), self.command, &options, self.cancel, |_| ())?;
+        let outcome =
+            run(&suite, cases.iter().collect(), self.command, &options, self.cancel, |_| ())?;
         if outcome.interrupted {
             return Err(Failed::Interrupted);
         }
@@ -240,6 +242,14 @@ impl Job<'_> {
         self.check_guarded(case, index, &change)?;
         Ok(Some(change))
     }
+}
+
+/// The case as it would be if it mentioned all calls of fakes and all items: those that come are blessed too.
+fn in_full(case: &Case) -> Case {
+    let mut case = case.clone();
+    let calls = case.steps.iter_mut().flat_map(|step| step.calls_mut());
+    calls.for_each(CallStep::mention_what_is_implied);
+    case
 }
 
 fn agreed(cases: usize) -> Result<bool, Failed> {

@@ -244,6 +244,11 @@ impl CallStep {
         self.implied.streams = false;
     }
 
+    /// Makes what the call implies evidence, as if the case had mentioned it.
+    pub fn mention_what_is_implied(&mut self) {
+        self.implied = Implied::default();
+    }
+
     /// Makes everything that was evidence an assumption.
     pub fn only_assume(&mut self) {
         self.assumes.append(&mut self.expect);
@@ -314,6 +319,14 @@ impl Step {
         }
     }
 
+    pub fn calls_mut(&mut self) -> &mut [CallStep] {
+        match &mut self.action {
+            Action::Call(call) => std::slice::from_mut(call),
+            Action::Together(calls) => calls,
+            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => &mut [],
+        }
+    }
+
     /// Whether the step only prepares the case: if it goes wrong, the case is blocked.
     pub fn is_setup(&self) -> bool {
         self.setup
@@ -328,10 +341,6 @@ impl Step {
     /// Makes everything that was evidence an assumption.
     pub fn only_assume(&mut self) {
         self.setup = true;
-        match &mut self.action {
-            Action::Call(call) => call.only_assume(),
-            Action::Together(calls) => calls.iter_mut().for_each(CallStep::only_assume),
-            Action::Kill { .. } | Action::Write(_) | Action::Leaves(_) => {}
-        }
+        self.calls_mut().iter_mut().for_each(CallStep::only_assume);
     }
 }
