@@ -170,7 +170,13 @@ impl Comparison<'_> {
                 (!fits).then(|| Difference::new(path, wanted(node), short(got)))
             }
             Node::OneOf(choices) => {
-                let fits = choices.iter().any(|choice| self.differ(choice, got, path).is_none());
+                let length = path.len();
+                let fits = choices.iter().any(|choice| {
+                    // A choice that differs leaves the place of its difference in the path.
+                    path.truncate(length);
+                    self.differ(choice, got, path).is_none()
+                });
+                path.truncate(length);
                 (!fits).then(|| Difference::new(path, wanted(node), short(got)))
             }
             Node::Optional(inner) => self.differ(inner, got, path),
