@@ -98,7 +98,8 @@ pub(crate) struct How {
     pub(crate) shuffle: Option<u64>,
     #[command(flatten)]
     pub(crate) laws: Laws,
-    /// How long a process may owe answers and give none, in milliseconds [default: 10000].
+    /// How long a process may owe answers and give none, in milliseconds; three times as long while it computes or waits
+    /// for a disk [default: 10000].
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub(crate) timeout: Option<u64>,
     /// Timeout for starting and answering `hello`, in milliseconds [default: 10000].

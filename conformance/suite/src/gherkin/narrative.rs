@@ -303,9 +303,7 @@ impl Narrative {
     pub fn expect_asked(&mut self, ask: &Value, times: u16) {
         let Some(call) = self.last_call() else { return self.no_call() };
         if call.wants_asks() {
-            return self.fault(
-                "the calls of fakes are already given; write each of them, or how many there are",
-            );
+            return self.fault(ASKS_TWICE);
         }
         let asks = json!({ "$among": { "items": ask, "value": vec![ask; times.into()] } });
         match Pattern::new(asks) {

@@ -27,6 +27,8 @@ use proofmark_judge::Fault;
 
 /// The most bytes that may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
+/// A silent process that is at work hangs only after this many times the limit: the machine may be busy.
+const LIMITS_AT_WORK: u32 = 3;
 
 pub(super) type RpcResult = Result<Value, RpcError>;
 
@@ -191,19 +193,26 @@ impl Connection {
         self.shared.filled.notify_one();
         let sent = Instant::now();
         let mut receiver = pin!(receiver);
+        let mut limits = 1;
         loop {
             // A subject may take one request after the other. As long as it answers others, it does not hang.
             let quiet_since = sent.max(self.shared.last_answer.get());
-            match tokio::time::timeout_at(quiet_since + patience, &mut receiver).await {
+            match tokio::time::timeout_at(quiet_since + patience * limits, &mut receiver).await {
                 Ok(Ok(answer)) => return answer,
                 Ok(Err(_)) => {
                     let fault = self.shared.fault.borrow().clone();
                     return Err(fault.unwrap_or_else(|| self.shared.ended()));
                 }
-                Err(_) if self.shared.last_answer.get() > quiet_since => {}
+                Err(_) if self.shared.last_answer.get() > quiet_since => limits = 1,
+                Err(_) if limits < LIMITS_AT_WORK && self.is_at_work() => limits += 1,
                 Err(_) => return Err(self.unanswered(what, patience)),
             }
         }
+    }
+
+    /// Whether the process computes, or waits for a processor or a disk. On a busy machine this takes long.
+    fn is_at_work(&self) -> bool {
+        self.process.borrow().as_ref().is_some_and(Process::is_at_work)
     }
 
     /// Ends the connection of a process that hangs.

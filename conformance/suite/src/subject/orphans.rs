@@ -1,4 +1,5 @@
-//! Finds processes that a subject left behind, even those that left its process group.
+//! What the system tells about processes: which ones a subject left behind, even those that left its process group, and
+//! which are at work.
 //!
 //! On Linux the harness makes itself the reaper of its descendants, so an orphan becomes its child and can be found.
 //! Elsewhere only the process group is killed.
@@ -97,9 +98,25 @@ pub(super) fn alive_in_group(group: rustix::process::Pid) -> usize {
     }
 }
 
+/// Whether a thread of a group computes, or waits for a processor or a disk. Only Linux tells.
+pub(super) fn is_at_work(group: rustix::process::Pid) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        linux::processes()
+            .filter(|process| process.group == group.as_raw_nonzero().get() && process.runs)
+            .any(|process| linux::has_busy_thread(process.pid))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _not_told = group;
+        false
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
+    use std::path::Path;
 
     use rustix::process::{Pid, getpid};
 
@@ -114,17 +131,29 @@ mod linux {
     pub(super) fn processes() -> impl Iterator<Item = Seen> {
         fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // `pid (name) state parent group …`. The name may contain anything, so split after its end.
-            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-            let (state, parent, group) = (fields.next()?, fields.next()?, fields.next()?);
-            Some(Seen {
-                pid,
-                runs: state != "Z",
-                parent: parent.parse().ok()?,
-                group: group.parse().ok()?,
-            })
+            let (state, parent, group) = stat(&entry.path())?;
+            Some(Seen { pid, runs: state != "Z", parent, group })
         })
+    }
+
+    /// Whether a thread of the process is running or ready to run (`R`), or waits for a disk (`D`).
+    pub(super) fn has_busy_thread(process: Pid) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
+        threads
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|thread| stat(&thread.path()))
+            .any(|(state, ..)| state == "R" || state == "D")
+    }
+
+    /// The state, the parent and the group of a process or a thread.
+    fn stat(folder: &Path) -> Option<(String, i32, i32)> {
+        let stat = fs::read_to_string(folder.join("stat")).ok()?;
+        // `pid (name) state parent group …`. The name may contain anything, so split after its end.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let (state, parent, group) = (fields.next()?, fields.next()?, fields.next()?);
+        Some((state.to_owned(), parent.parse().ok()?, group.parse().ok()?))
     }
 
     pub(super) fn children() -> impl Iterator<Item = Seen> {

@@ -111,17 +111,17 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::path_that_climbs(
     GIVEN,
     r#""given": {"files": {"../x": {"text": ""}}}"#,
-    "5: case `read/back`: the path `../x` must be relative, without `..` except in `../outside/…`"
+    "5: case `read/back`: the path `../x` must be relative, without `..` except in `../outside/…` and `../workspace-…/…`"
 )]
 #[case::path_that_climbs_from_outside(
     GIVEN,
     r#""given": {"files": {"../outside/../x": {"text": ""}}}"#,
-    "5: case `read/back`: the path `../outside/../x` must be relative, without `..` except in `../outside/…`"
+    "5: case `read/back`: the path `../outside/../x` must be relative, without `..` except in `../outside/…` and `../workspace-…/…`"
 )]
 #[case::absolute_path(
     GIVEN,
     r#""leaves": {"/etc/passwd": null}"#,
-    "5: case `read/back`: the path `/etc/passwd` must be relative, without `..` except in `../outside/…`"
+    "5: case `read/back`: the path `/etc/passwd` must be relative, without `..` except in `../outside/…` and `../workspace-…/…`"
 )]
 #[case::absolute_symlink(
     GIVEN,
@@ -131,7 +131,7 @@ const GIVEN: &str = r#""given": {}"#;
 #[case::symlink_that_leads_away(
     GIVEN,
     r#""given": {"files": {"x": {"symlink": "../../y"}}}"#,
-    "5: case `read/back`: the symlink `x` to `../../y` leads out of the workspace and of `../outside`; nothing else may be touched"
+    "5: case `read/back`: the symlink `x` to `../../y` leads out of the workspace, `../outside` and `../workspace-…`; nothing else may be touched"
 )]
 #[case::file_form(GIVEN, r#""given": {"files": {"x": {"txt": ""}}}"#, r#"5: case `read/back`: file `x` must be {"text": …}, {"hex": …}, {"symlink": …}, {"hardlink": …}, {"fifo": true} or {"folder": true}, not {"txt":""}"#)]
 #[case::odd_hex(
@@ -181,7 +181,7 @@ const NOT_A_CALL: &str = "`args`, `assumes`, `returns`, `fails`, `either`, `asks
 #[case::unknown_field(
     r#"{ "call": "demo.read", "return": null }"#,
     12,
-    "unknown field `return`, expected one of `call`, `args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `session`, `as`, `streamAs`, `together`, `kill`, `files`, `leaves`"
+    "unknown field `return`, expected one of `call`, `args`, `assumes`, `returns`, `fails`, `either`, `asks`, `streams`, `hides`, `process`, `afterMs`, `session`, `as`, `streamAs`, `together`, `kill`, `files`, `leaves`"
 )]
 #[case::bad_matcher(
     r#"{ "call": "demo.read", "returns": [{"$any": "text"}] }"#,
@@ -387,7 +387,7 @@ fn a_call_that_expects_what_it_assumes_shows_nothing() {
     assert_eq!(
         problems(changed(FIXTURE, CALL, &call(""))),
         format!(
-            "{FIXTURE}:12: case `read/back`: the call expects no more than it assumes, so it shows nothing; assume less"
+            "{FIXTURE}:5: case `read/back`: the call expects no more than it assumes, so it shows nothing; assume less"
         )
     );
     for more in [r#", "asks": []"#, r#", "streams": []"#, r#", "hides": ["s3cret"]"#] {

@@ -106,7 +106,7 @@ fn as_expected(#[case] pattern: Value, #[case] got: Value) {
 #[case::matches(json!({"$matches": "^a+$"}), json!("ab"), ["$", "a string that matches /^a+$/", "\"ab\""])]
 #[case::matches_only_strings(json!({"$matches": "1"}), json!(1), ["$", "a string that matches /1/", "1"])]
 #[case::one_of(json!({"$oneOf": [1, "x", {"$any": "null"}]}), json!(2), ["$", "1 or \"x\" or any null", "2"])]
-#[case::one_of_objects(json!({"k": {"$oneOf": [{"a": 1}, {"b": {"c": 2}}]}}), json!({"k": {"b": {"c": 3}}}), ["$.k", "{\"a\":1} or {\"b\":{\"c\":2}}", "{\"b\":{\"c\":3}}"])]
+#[case::one_of_objects(json!({"k": {"$oneOf": [{"a": 1}, {"b": {"c": 2}}]}}), json!({"k": {"b": {"c": 3}}}), ["$.k", "{\"a\": 1} or {\"b\": {\"c\": 2}}", "{\"b\":{\"c\":3}}"])]
 #[case::optional_wrong(json!({"a": {"$optional": {"$any": "string"}}}), json!({"a": 1}), ["$.a", "any string", "1"])]
 #[case::optional_null(json!({"a": {"$optional": 1}}), json!({"a": null}), ["$.a", "1", "null"])]
 #[case::absent(json!({"$open": {"a": {"$absent": true}}}), json!({"a": null}), ["$.a", "nothing: no such member", "null"])]

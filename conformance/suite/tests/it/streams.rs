@@ -30,7 +30,7 @@ fn said(text: &str) -> Value {
 #[case::leaked_in_a_key(HIDING, json!([{ "s3cret": 1 }]), Some("item 1 of the stream, $.s3cret"))]
 #[case::leaked_in_two_pieces(HIDING, json!([said("a s3c"), said("ret")]), Some("item 1 of the stream, $.value"))]
 #[case::one_of_two_orders(EITHER, json!([2, 1]), None)]
-#[case::neither_order(EITHER, json!([2, 2]), Some("item 1 of the stream, $[1]"))]
+#[case::neither_order(EITHER, json!([2, 2]), Some("$"))]
 #[case::as_expected(STREAMING, json!([{ "n": 1 }, { "n": 7 }]), None)]
 #[case::another_item(STREAMING, json!([{ "n": 2 }, { "n": 7 }]), Some("item 1 of the stream, $.n"))]
 #[case::other_order(STREAMING, json!([{ "n": 7 }, { "n": 1 }]), Some("item 1 of the stream, $.n"))]
