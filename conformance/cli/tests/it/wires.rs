@@ -240,7 +240,7 @@ fn an_http_server_is_started_awaited_and_stopped() {
 fn a_server_that_does_not_start_is_reported(#[case] command: &[&str], #[case] shown: &str) {
     let folder = here();
     let manifest = format!(
-        "[subject]\nstart-timeout-ms = 300\n[contract.runs]\nwire = \"http\"\ncommand = {command:?}\n"
+        "[subject]\nstart-timeout-ms = 3000\n[contract.runs]\nwire = \"http\"\ncommand = {command:?}\n"
     );
     fs::write(folder.path().join("proofmark.toml"), manifest).unwrap();
     let args = ["run", "--format", "json", "--case", "runs/edges/the-id-is-a-uuid"];
