@@ -82,6 +82,12 @@ pub(crate) const ALL: &[Adversary] = &[
         &Bent(|server| server.around(makes_one_step_of_several)),
     ),
     Adversary::server_saboteur(
+        "numbers-a-thousand-tasks",
+        "the numbers of tasks begin again after 1000, and the first tasks are written over",
+        &["COMMON-093"],
+        &Bent(|server| server.around(numbers_a_thousand_tasks)),
+    ),
+    Adversary::server_saboteur(
         "lists-plans-as-first-seen",
         "a list shows a plan as it was when it was first listed",
         &["COMMON-093"],
@@ -153,6 +159,16 @@ fn makes_one_step_of_several(tool: &str, args: &Value, real: Real<'_>) -> Value 
         }
     }
     real(tool, args)
+}
+
+fn numbers_a_thousand_tasks(tool: &str, args: &Value, real: Real<'_>) -> Value {
+    let answer = real(tool, args);
+    let id = answer["result"]["task"]["id"].as_str().filter(|_| tool == "tasks_create");
+    let number = id.and_then(|id| id.strip_prefix("TASK-")?.parse::<u32>().ok());
+    let Some(number) = number.filter(|number| *number > 1000) else { return answer };
+    let first =
+        with(&only(args, &["workspace", "title"]), "task", format!("TASK-{:03}", number - 1000));
+    real("tasks_patch", &first)
 }
 
 fn lists_plans_as_first_seen(tool: &str, args: &Value, real: Real<'_>) -> Value {
