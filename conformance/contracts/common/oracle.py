@@ -36,8 +36,11 @@ def check_cuts(report, where, steps):
         result = (returns.get("$open", {}) if isinstance(returns, dict) else {}).get("result", {})
         if isinstance(result, dict):
             result = result.get("$open", result)
-            if isinstance(result.get("text"), str):
-                report.golden(f"{where}, cap {caps[0]}", result["text"], cut(notes, caps[0]))
+            text = result.get("text")
+            # Where a server may keep a letter with its accents, the longest text comes first.
+            text = text["$oneOf"][0] if isinstance(text, dict) and "$oneOf" in text else text
+            if isinstance(text, str):
+                report.golden(f"{where}, cap {caps[0]}", text, cut(notes, caps[0]))
 
 
 def main():

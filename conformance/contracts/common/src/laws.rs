@@ -115,9 +115,11 @@ fn beginning(text: &str, most: usize) -> String {
 fn notes_and_caps(expected: fn(&str, usize) -> Value) -> BoxedStrategy<Value> {
     let knob = proptest::sample::select(vec!["max_chars", "max_bytes"]);
     let caps = proptest::collection::vec((knob, 0..40_usize), 1..5);
-    (text(), text(), caps)
-        .prop_map(move |(first, second, caps)| {
-            let notes = first + &second;
+    // No letter belongs to the one before it: a server may keep such letters together.
+    let letters = vec!['x', ' ', '\n', 'é', '日', '🙂'];
+    (proptest::collection::vec(proptest::sample::select(letters), 0..24), caps)
+        .prop_map(move |(letters, caps)| {
+            let notes: String = letters.into_iter().collect();
             let plan = json!({ "workspace": "<case>", "title": "Ship it" });
             let task = json!({
                 "workspace": "<case>", "plan": { "$ref": "plan/result/plan/id" },
@@ -189,23 +191,31 @@ fn series(writes: &[Option<u8>]) -> Value {
     in_workspace(setup, vec![assuming(read, &success())])
 }
 
-/// Pages of a list, compared with the whole list. The order of the list is free, and so is whether a tool takes both
-/// arguments.
+/// Pages of a list, compared with the whole list. The order of the list is free, and so are the default of `limit` and
+/// whether a tool takes both arguments.
 fn paged(count: usize, pages: &[(usize, usize)]) -> Value {
     let node =
         |number: usize| json!({ "workspace": "<case>", "node": format!("n{number}"), "type": "t" });
     let mut setup: Vec<Value> =
         (0..count).map(|number| done("graph_node_create", &node(number))).collect();
-    setup.push(saved("all", done("graph_node_list", &json!({ "workspace": "<case>" }))));
+    let at_most = |limit: usize| json!({ "workspace": "<case>", "limit": limit });
+    let refused = json!({ "$open": { "success": false } });
+    let items = vec![json!({ "$any": "object" }); count];
+    let all = json!({ "$open": { "items": items, "truncated": { "$optional": false } } });
+    let all = json!({ "$oneOf": [{ "$open": { "success": true, "result": all } }, refused] });
+    setup.push(saved("all", call("graph_node_list", &at_most(count), &all)));
+    // A server that takes small limits alone shows nothing.
+    let alike = json!({ "$open": { "success": { "$ref": "all/success" } } });
+    setup.push(call("graph_node_list", &at_most(1), &alike));
     let page = |(limit, offset): &(usize, usize)| {
         let args = json!({ "workspace": "<case>", "limit": limit, "offset": offset });
+        let item = |place: usize| json!({ "$ref": format!("all/result/items/{place}/id") });
         let items: Vec<Value> = (0..count)
             .skip(*offset)
             .take(*limit)
-            .map(|place| json!({ "$ref": format!("all/result/items/{place}") }))
+            .map(|place| json!({ "$open": { "id": item(place) } }))
             .collect();
         let shown = json!({ "$open": { "result": { "$open": { "items": items } } } });
-        let refused = json!({ "$open": { "success": false } });
         call("graph_node_list", &args, &json!({ "$oneOf": [shown, refused] }))
     };
     in_workspace(setup, pages.iter().map(page).collect())
@@ -227,6 +237,13 @@ fn with_a_node() -> Vec<Value> {
     let mut made = node.clone();
     made["type"] = json!("t");
     vec![done("graph_node_create", &made), done("graph_node_get", &node)]
+}
+
+/// The arguments with a member set.
+fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
+    let mut args = args.clone();
+    args[name] = value.into();
+    args
 }
 
 /// A call that shows something only if this is so.

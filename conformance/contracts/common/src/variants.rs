@@ -1,5 +1,7 @@
 //! The reference of `common`, changed in something that the text leaves free. Each must be certified.
 
+pub(crate) mod habits;
+
 use agent_common::Real;
 use proofmark_protocol::message::push_result;
 use proofmark_room::Adversary;

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use proofmark_judge::law::Law;
 
-use super::{TOOL, assuming, call, done, in_workspace, saved};
-use crate::saboteurs::answers::with;
+use super::{TOOL, assuming, call, done, in_workspace, saved, with};
 
 pub(super) const ONE_WINS: Law = Law {
     name: "of-writers-at-once-one-wins",
     contract: "common",
-    why: "A race that is lost now and then is found by repeating it. The node `codes` repeats the code of both losers.",
+    why: "A race that is lost now and then is found by repeating it. The node `codes` repeats the code of both losers. \
+          If it does not match, a second writer succeeded.",
     shows: &["COMMON-064"],
     origin: "contract",
     operations: &[TOOL],
@@ -33,23 +33,22 @@ const MISMATCH: &str = "REVISION_MISMATCH";
 enum Entity {
     Plan,
     Task,
-    TaskInFocus,
     Step,
     StepByPath,
     Node,
     NodeOnBranch,
 }
 
-use Entity::{Node, NodeOnBranch, Plan, Step, StepByPath, Task, TaskInFocus};
+use Entity::{Node, NodeOnBranch, Plan, Step, StepByPath, Task};
 
-const ENTITIES: &[Entity] = &[Plan, Task, TaskInFocus, Step, StepByPath, Node, NodeOnBranch];
+const ENTITIES: &[Entity] = &[Plan, Task, Step, StepByPath, Node, NodeOnBranch];
 
 impl Entity {
     /// Its name in results.
     fn noun(self) -> &'static str {
         match self {
             Plan => "plan",
-            Task | TaskInFocus => "task",
+            Task => "task",
             Step | StepByPath => "step",
             Node | NodeOnBranch => "node",
         }
@@ -75,28 +74,23 @@ impl Entity {
         let task = saved("task", done("tasks_create", &base(&task)));
         match self {
             Plan | Node => vec![],
-            Task | TaskInFocus => vec![plan],
+            Task => vec![plan],
             Step | StepByPath => vec![plan, task],
             NodeOnBranch => vec![done("graph_branch_create", &base(&[("branch", json!("side"))]))],
         }
     }
 
     /// Makes one, and saves the answer under this name.
-    fn create(self, name: &str) -> Vec<Value> {
+    fn create(self, name: &str) -> Value {
         let text = (self.member(), json!("at first"));
         let args = match self {
             Plan => base(&[text]),
-            Task | TaskInFocus => base(&[text, ("plan", made("plan", "plan", "id"))]),
+            Task => base(&[text, ("plan", made("plan", "plan", "id"))]),
             Step | StepByPath => base(&[text, ("task", made("task", "task", "id"))]),
             Node => base(&[text, ("node", json!(name))]),
             NodeOnBranch => base(&[text, ("node", json!(name)), ("branch", json!("side"))]),
         };
-        let mut steps = vec![saved(name, done(&self.tool("create"), &args))];
-        if self == TaskInFocus {
-            let task = base(&[("task", made(name, "task", "id"))]);
-            steps.push(done("tasks_focus", &task));
-        }
-        steps
+        saved(name, done(&self.tool("create"), &args))
     }
 
     /// The arguments that address the one with this name.
@@ -105,7 +99,6 @@ impl Entity {
         match self {
             Plan => base(&[("plan", id())]),
             Task => base(&[("task", id())]),
-            TaskInFocus => base(&[]),
             Step => base(&[("task", made("task", "task", "id")), ("step", id())]),
             StepByPath => {
                 let path = made(name, "step", "path");
@@ -126,13 +119,13 @@ impl Entity {
 /// Three writers who expect the current revision, after some writes one after another.
 fn race(entity: Entity, writes: usize) -> Value {
     let mut setup = entity.ground();
-    setup.extend(entity.create("control"));
+    setup.push(entity.create("control"));
     let current = made("control", entity.noun(), "revision");
     setup.push(entity.patch("control", "controlled", current, &succeeds()));
     let codes = json!({ "a": MISMATCH, "b": MISMATCH });
     let node = [("node", json!("codes")), ("type", json!("t")), ("props", codes)];
     setup.push(done("graph_node_create", &base(&node)));
-    setup.extend(entity.create("raced"));
+    setup.push(entity.create("raced"));
     let state =
         |number: usize| if number == 0 { "raced".to_owned() } else { format!("write{number}") };
     for number in 0..writes {
@@ -162,11 +155,7 @@ fn race(entity: Entity, writes: usize) -> Value {
     };
     let any: Vec<Value> = (0..3).map(kept).collect();
     let pairs: Vec<Value> = [(0, 1), (0, 2), (1, 2)].map(losers).to_vec();
-    let address = match entity {
-        TaskInFocus => Task.address("raced"),
-        other => other.address("raced"),
-    };
-    let read = call(&entity.tool("get"), &address, &json!({ "$oneOf": any }));
+    let read = call(&entity.tool("get"), &entity.address("raced"), &json!({ "$oneOf": any }));
     let codes = base(&[("node", json!("codes"))]);
     let repeated = call("graph_node_get", &codes, &json!({ "$oneOf": pairs }));
     let steps = vec![

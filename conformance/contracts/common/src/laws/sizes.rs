@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use proofmark_judge::law::Law;
 
-use super::{TOOL, call, done, in_workspace, saved};
-use crate::saboteurs::answers::with;
+use super::{TOOL, call, done, in_workspace, saved, with};
 
 pub(super) const LONG_TEXTS: Law = Law {
     name: "any-long-text-is-whole-or-says-that-it-is-cut",

@@ -35,7 +35,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "pages-before-it-filters",
         "of a page of all tasks those of the plan are shown",
-        &["COMMON-077"],
+        &["COMMON-069", "COMMON-077"],
         &Bent(|server| server.around(pages_before_it_filters)),
     ),
     Adversary::server_saboteur(

@@ -127,14 +127,14 @@ fn names_conflicts_by_process(tool: &str, args: &Value, real: Real<'_>) -> Value
 }
 
 /// A counter for each workspace of this process, or for each merge in it.
-struct Memory(Mutex<BTreeMap<String, u64>>);
+pub(super) struct Memory(Mutex<BTreeMap<String, u64>>);
 
 impl Memory {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    fn count(&self, key: &Value, more: u64) -> u64 {
+    pub(super) fn count(&self, key: &Value, more: u64) -> u64 {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(key.to_string()).or_default();
         *count += more;
@@ -173,7 +173,7 @@ fn names_two_conflicts_alike(tool: &str, args: &Value, real: Real<'_>) -> Value 
 }
 
 /// The node of a conflict, on the branch with this role.
-fn node_of(args: &Value, conflict: &Value, role: &str) -> Value {
+pub(super) fn node_of(args: &Value, conflict: &Value, role: &str) -> Value {
     let node = with(&only(args, &["workspace"]), "node", conflict["key"].clone());
     with(&node, "branch", conflict[role].clone())
 }
@@ -191,7 +191,7 @@ fn merges_over_conflicts(tool: &str, args: &Value, real: Real<'_>) -> Value {
     answer
 }
 
-fn nodes(args: &Value, branch: &Value, real: Real<'_>) -> Vec<Value> {
+pub(super) fn nodes(args: &Value, branch: &Value, real: Real<'_>) -> Vec<Value> {
     let all = with(&with(&only(args, &["workspace"]), "branch", branch.clone()), "limit", 1000);
     items_mut(&mut real("graph_node_list", &all), "items").to_vec()
 }

@@ -7,10 +7,13 @@ pub(crate) mod answers;
 pub(crate) mod budgets;
 pub(crate) mod corners;
 pub(crate) mod cracks;
+pub(crate) mod histories;
 pub(crate) mod lists;
 pub(crate) mod merging;
 pub(crate) mod names;
+pub(crate) mod parts;
 pub(crate) mod refusals;
 pub(crate) mod revisions;
+pub(crate) mod slips;
 
 use crate::driver::Bent;

@@ -29,7 +29,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::server_saboteur(
         "checks-no-revision-of-the-focus",
         "the task in focus is written whatever is expected",
-        &["COMMON-054", "COMMON-064"],
+        &["COMMON-054"],
         &Bent(|server| {
             server.around(|tool, args, real| {
                 let nameless = |args: &Value| args.get("task").is_none();
@@ -99,7 +99,7 @@ pub(crate) const ALL: &[Adversary] = &[
 const EXPECTED: &[&str] = &["expected_revision", "expected_version"];
 
 /// Performs a write that the server refuses for its revision, if the saboteur does not check it.
-fn unless_checked(
+pub(super) fn unless_checked(
     tool: &str,
     args: &Value,
     real: Real<'_>,
