@@ -211,7 +211,7 @@ fn never_releases(subject: Subject) -> Subject {
     around(subject, APPENDS, async |call, mut args, inner: Next| {
         let file = file(&call, &args);
         let kept = beside(&file, ".kept");
-        let patient = args["lockTimeoutMs"].as_u64() >= Some(10_000);
+        let patient = args["lockTimeoutMs"].as_u64() >= Some(5_000);
         // Waiting for a lock that never comes free would only waste time.
         if patient && is_held(&file) && until(|| kept.exists()).await {
             args["lockTimeoutMs"] = 20.into();
