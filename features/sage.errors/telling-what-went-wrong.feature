@@ -63,7 +63,7 @@ Feature: Telling what went wrong
         "properties": {
           "invariant": "Function A exists in src/A.ts",
           "expected": { "functions": ["A"] },
-          "actual": null,
+          "actual": { "functions": ["B"] },
           "context": { "graphCommit": "commit-789", "chroniclePath": "src/A.ts.sage", "plan": "PLAN-001" }
         }
       }

@@ -31,11 +31,7 @@ pub(crate) const LAWS: &[Law] = &[
                     // Another law checks the id.
                     whole
                         .insert("eventId".to_owned(), json!({ "$optional": { "$any": "string" } }));
-                    // Another requirement says which events are accepted.
-                    let mut append = append(&events[0], "a");
-                    let accepted = append["returns"].take();
-                    append["assumes"] = json!({ "returns": accepted });
-                    append.as_object_mut().map(|append| append.shift_remove("returns"));
+                    let append = accepted(append(&events[0], "a"));
                     json!({ "steps": [append, read(json!([whole]))] })
                 })
                 .boxed()
@@ -72,9 +68,13 @@ pub(crate) const LAWS: &[Law] = &[
         origin: IDS,
         operations: &[APPEND, READ],
         inputs: || {
-            events(1..2).prop_map(|events| {
-            json!({ "setup": [append(&events[0], "a")], "steps": [read_id(json!(id(&events[0])))] })
-        }).boxed()
+            events(1..2)
+                .prop_map(|events| {
+                    let event = lettered(&events[0]);
+                    let id = read_id(json!(id(&event)));
+                    json!({ "setup": [append(&event, "a")], "steps": [id] })
+                })
+                .boxed()
         },
     },
     Law {
@@ -150,9 +150,11 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             torn()
                 .prop_map(|Torn { before, bytes, .. }| {
+                    let mut whole = read(in_any_order(&before));
+                    whole["args"]["path"] = json!("whole.sage");
                     json!({
-                        "given": torn_and_whole(&bytes),
-                        "setup": [works(READ)],
+                        "given": with_whole(torn_and_whole(&bytes), &before),
+                        "setup": [works(READ), whole],
                         "steps": [read(in_any_order(&before))],
                     })
                 })
@@ -167,13 +169,16 @@ pub(crate) const LAWS: &[Law] = &[
         origin: "contract",
         operations: &[TAIL],
         inputs: || {
-            torn().prop_map(|Torn { before, bytes, .. }| {
-            json!({
-                "given": torn_and_whole(&bytes),
-                "setup": [works(TAIL)],
-                "steps": [{ "call": TAIL, "args": { "path": "a.sage", "n": before.len().max(1) }, "returns": in_any_order(&before) }],
-            })
-        }).boxed()
+            torn()
+                .prop_map(|Torn { before, bytes, .. }| {
+                    let tail = |path: &str| json!({ "call": TAIL, "args": { "path": path, "n": before.len().max(1) }, "returns": in_any_order(&before) });
+                    json!({
+                        "given": with_whole(torn_and_whole(&bytes), &before),
+                        "setup": [works(TAIL), tail("whole.sage")],
+                        "steps": [tail("a.sage")],
+                    })
+                })
+                .boxed()
         },
     },
     Law {
@@ -186,12 +191,16 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             torn()
                 .prop_map(|Torn { mut before, bytes, next }| {
-                    let append = append(&next, "a");
+                    let append = accepted(append(&next, "a"));
                     let mut setup = appends_work("a");
                     setup.push(read(in_any_order(&before)));
                     before.push(next);
+                    let mut whole = read(in_any_order(&before));
+                    whole["args"]["path"] = json!("whole.sage");
+                    setup.push(whole);
+                    let files = json!({ "files": { "a.sage": { "hex": hex::encode(&bytes) } } });
                     json!({
-                        "given": { "files": { "a.sage": { "hex": hex::encode(&bytes) } } },
+                        "given": with_whole(files, &before),
                         "setup": setup,
                         "steps": [append, read(in_any_order(&before))],
                     })
@@ -225,7 +234,17 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             (events(0..8), 1..20_usize)
                 .prop_map(|(events, more)| {
-                    tail(&events, events.len() + more, in_any_order(&events))
+                    let mut law = tail(&events, events.len() + more, in_any_order(&events));
+                    if !events.is_empty() {
+                        // That its events are found at all is another requirement.
+                        let mut all = law["steps"][0].clone();
+                        all["args"]["n"] = json!(events.len());
+                        law["setup"]
+                            .as_array_mut()
+                            .into_iter()
+                            .for_each(|setup| setup.push(all.clone()));
+                    }
+                    law
                 })
                 .boxed()
         },
@@ -276,6 +295,8 @@ const BASE: &[&str] = &[
 
 fn event() -> impl Strategy<Value = Map<String, Value>> {
     let word = || "[A-Za-z][A-Za-z0-9_-]{0,8}";
+    // The text does not say whether an empty string is malformed.
+    let text = || text().prop_map(|text| if text.is_empty() { "x".to_owned() } else { text });
     let optional = |name: &'static str| {
         proptest::option::of(text())
             .prop_map(move |text| Some((name.to_owned(), Value::from(text?))))
@@ -300,6 +321,34 @@ fn event() -> impl Strategy<Value = Map<String, Value>> {
             }
         },
     )
+}
+
+/// The event with small letters as further keys, at every depth: how others are sorted is an interpretation of
+/// `sage.utils`.
+fn lettered(event: &Value) -> Value {
+    let members = event.as_object().into_iter().flatten().map(|(key, value)| {
+        let base = BASE.contains(&key.as_str());
+        let key = if base { key.clone() } else { format!("x{}", letters(key)) };
+        (key, with_letters(value))
+    });
+    Value::Object(members.collect())
+}
+
+fn with_letters(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(with_letters).collect(),
+        Value::Object(members) => Value::Object(
+            members.iter().map(|(key, value)| (letters(key), with_letters(value))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn letters(key: &str) -> String {
+    key.chars()
+        .filter(char::is_ascii_alphabetic)
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect()
 }
 
 /// Members beyond the base fields.
@@ -343,13 +392,31 @@ fn read(returns: Value) -> Value {
 }
 
 fn at_once(events: &[Value], process: impl Fn(usize) -> &'static str) -> Value {
-    let together: Vec<Value> =
-        events.iter().enumerate().map(|(index, event)| append(event, process(index))).collect();
+    let together: Vec<Value> = events
+        .iter()
+        .enumerate()
+        .map(|(index, event)| accepted(append(event, process(index))))
+        .collect();
     let mut setup = appends_work("a");
     if (0..events.len()).any(|index| process(index) == "b") {
         setup.extend(appends_work("b"));
     }
-    json!({ "setup": setup, "steps": [{ "together": together }, read(in_any_order(events))] })
+    let mut whole = read(in_any_order(events));
+    whole["args"]["path"] = json!("whole.sage");
+    setup.push(whole);
+    json!({
+        "given": with_whole(json!({ "files": {} }), events),
+        "setup": setup,
+        "steps": [{ "together": together }, read(in_any_order(events))],
+    })
+}
+
+/// Assumes that the event is accepted: other requirements say which are.
+fn accepted(mut append: Value) -> Value {
+    let returns = append["returns"].take();
+    append["assumes"] = json!({ "returns": returns });
+    append.as_object_mut().map(|append| append.shift_remove("returns"));
+    append
 }
 
 /// Steps that show that an append and a read work at all in this process.
@@ -366,6 +433,14 @@ fn appends_work(process: &str) -> Vec<Value> {
 fn torn_and_whole(bytes: &[u8]) -> Value {
     let other = lines(&[Value::Object(plain(0))]);
     json!({ "files": { "a.sage": { "hex": hex::encode(bytes) }, "other.sage": { "text": other } } })
+}
+
+/// The same files, and one with whole lines of these events: without it, a reader that cannot read one of them would
+/// seem to break another promise.
+fn with_whole(mut given: Value, events: &[Value]) -> Value {
+    let whole: Vec<Value> = events.iter().map(with_id).collect();
+    given["files"]["whole.sage"] = json!({ "text": lines(&whole) });
+    given
 }
 
 /// A step that shows that this way of reading works at all.

@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 
 use crate::CONTRACT;
 use crate::saboteurs::identity::is_right;
-use crate::saboteurs::log_files::{APPENDS, append_as, beside, bytes, file, path, put, refusal};
+use crate::saboteurs::log_files::{
+    APPENDS, append_as, beside, bytes, file, lock_timeout, path, put, refusal,
+};
 
 /// A variant of this contract.
 const fn free(
@@ -62,6 +64,18 @@ pub(crate) const ALL: &[Adversary] = &[
         "appendEventWithId refuses an eventId that is not the hash of the event",
         "\"Must include a valid eventId\": the text does not say which ids are valid",
         checks_given_ids,
+    ),
+    free(
+        "refuses-empty-and-mistyped-fields",
+        "an event with an empty or mistyped optional field, or without an ISO 8601 timestamp, is refused",
+        "planHash?: string, tags?: string[], timestamp in ISO8601 format: which events are malformed is not said",
+        refuses_empty_and_mistyped_fields,
+    ),
+    free(
+        "gives-up-before-the-first-try",
+        "a machine so busy that an append with a lockTimeoutMs below 500 gives up before its first try",
+        "lockTimeoutMs: the timeout for acquiring a file lock; from when it counts is not said",
+        gives_up_before_the_first_try,
     ),
     free(
         "takes-absolute-paths-as-relative",
@@ -193,6 +207,42 @@ fn checks_given_ids(subject: Subject) -> Subject {
             })));
         }
         inner.call(call, args).await
+    })
+}
+
+fn refuses_empty_and_mistyped_fields(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let event = &args["event"];
+        let filled = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let texts = ["type", "timestamp", "planHash", "graphCommit", "prevEventId"];
+        let mut wrong = texts.iter().find(|name| event.get(**name).is_some_and(|it| !filled(it)));
+        if event
+            .get("tags")
+            .is_some_and(|tags| !tags.as_array().is_some_and(|tags| tags.iter().all(filled)))
+        {
+            wrong = Some(&"tags");
+        }
+        let timed = event["timestamp"]
+            .as_str()
+            .is_some_and(|time| time.get(10..11) == Some("T") && time.contains(':'));
+        match wrong.or((!timed).then_some(&"timestamp")) {
+            Some(field) if is_right(&args) => Err(contract_error(json!({
+                "name": "TypedError", "code": "EVALIDATION", "message": "the event is malformed",
+                "details": [{ "field": field, "reason": "is empty or has the wrong type" }],
+            }))),
+            _ => inner.call(call, args).await,
+        }
+    })
+}
+
+fn gives_up_before_the_first_try(subject: Subject) -> Subject {
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let impatient = args["lockTimeoutMs"].as_u64().is_some_and(|time| (1..500).contains(&time));
+        if impatient && is_right(&args) {
+            Err(lock_timeout(&args))
+        } else {
+            inner.call(call, args).await
+        }
     })
 }
 

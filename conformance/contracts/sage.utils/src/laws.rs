@@ -20,9 +20,25 @@ pub(crate) const LAWS: &[Law] = &[
         shows: &["UTILS-002"],
         origin: CANONICALIZER,
         operations: &[STRINGIFY],
+        // Small letters only: how capitals, digits and punctuation are sorted is an interpretation.
+        inputs: || {
+            nested()
+                .prop_map(|value| after(json!([COMPACT.call()]), written(rekeyed(value, letters))))
+                .boxed()
+        },
+    },
+    Law {
+        name: "ascii-keys-are-sorted-by-their-codes",
+        contract: "sage.utils",
+        why: "Two builds that order capitals or digits in two ways give one fact two hashes.",
+        shows: &["UTILS-012"],
+        origin: CANONICALIZER,
+        operations: &[STRINGIFY],
         // Keys that look like integers are another requirement.
         inputs: || {
-            nested().prop_map(|value| after(json!([COMPACT.call()]), written(wordy(value)))).boxed()
+            nested()
+                .prop_map(|value| after(json!([SORTED.call()]), written(rekeyed(value, wordy))))
+                .boxed()
         },
     },
     Law {
@@ -193,7 +209,13 @@ pub(crate) const LAWS: &[Law] = &[
         inputs: || {
             (200..1100_usize, any::<u64>())
                 .prop_map(|(count, order)| {
-                    let members = (0..count).map(|at| (format!("k{at}"), json!(at))).collect();
+                    let name = |at: usize| {
+                        format!("k{at:04}")
+                            .bytes()
+                            .map(|b| char::from(b'a' + b % 26))
+                            .collect::<String>()
+                    };
+                    let members = (0..count).map(|at| (name(at), json!(at))).collect();
                     let value = shuffled(&Value::Object(members), order);
                     after(json!([SORTED.call()]), written(value))
                 })
@@ -265,19 +287,26 @@ fn long(largest: usize) -> impl Strategy<Value = String> {
     })
 }
 
-/// The same value, in which no key looks like an integer.
-fn wordy(value: Value) -> Value {
+/// The same value with other keys. If two become equal, the later member stays.
+fn rekeyed(value: Value, rename: fn(String) -> String) -> Value {
     match value {
-        Value::Array(items) => items.into_iter().map(wordy).collect(),
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(key, value)| {
-                let digits = key.bytes().all(|byte| byte.is_ascii_digit());
-                (if digits { format!("k{key}") } else { key }, wordy(value))
-            })
-            .collect(),
+        Value::Array(items) => items.into_iter().map(|item| rekeyed(item, rename)).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(key, value)| (rename(key), rekeyed(value, rename))).collect()
+        }
         other => other,
     }
+}
+
+/// Not like an integer.
+fn wordy(key: String) -> String {
+    let digits = key.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { format!("k{key}") } else { key }
+}
+
+/// In small letters.
+fn letters(key: String) -> String {
+    key.bytes().map(|byte| char::from(b'a' + byte % 26)).collect()
 }
 
 /// Characters that JSON must escape.

@@ -39,6 +39,17 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| spells(subject, |_, keys| keys.sort_unstable()),
     ),
     Adversary::saboteur(
+        "compares-32-characters",
+        "keys that have their first 32 characters in common stand as they were given",
+        &["UTILS-002"],
+        |subject| {
+            spells(subject, |_, keys| {
+                let beginning = |key: &String| key.encode_utf16().take(32).collect::<Vec<u16>>();
+                keys.sort_by_cached_key(|key| beginning(key));
+            })
+        },
+    ),
+    Adversary::saboteur(
         "knows-values-by-their-beginning",
         "a value that begins like an earlier one, for 256 characters, gets the form of that one",
         &["UTILS-007", "UTILS-008"],

@@ -130,6 +130,29 @@ pub(crate) const ALL: &[Adversary] = &[
         "\"Keys are sorted alphabetically\" names no collation",
         |subject| spells(subject, |_, keys| keys.sort_unstable()),
     ),
+    Adversary::variant(
+        CONTRACT,
+        "sorts-as-a-dictionary",
+        "keys are sorted without regard to case; those that differ in case only, by code unit",
+        "\"Keys are sorted alphabetically\" names no collation",
+        |subject| {
+            spells(subject, |_, keys| {
+                keys.sort_by_cached_key(|key| (key.to_lowercase(), (*key).clone()));
+            })
+        },
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "sorts-letters-before-digits",
+        "in the order of keys, letters come first, then digits, then everything else",
+        "\"Keys are sorted alphabetically\" names no collation",
+        |subject| {
+            spells(subject, |_, keys| {
+                let class = |one: char| (!one.is_alphabetic(), !one.is_numeric(), one);
+                keys.sort_by_cached_key(|key| key.chars().map(class).collect::<Vec<_>>());
+            })
+        },
+    ),
 ];
 
 fn edits_errors(subject: Subject, edit: fn(&mut Map<String, Value>)) -> Subject {

@@ -55,6 +55,12 @@ pub(crate) const ALL: &[Adversary] = &[
         takes_long_events_for_repeats,
     ),
     Adversary::saboteur(
+        "remembers-the-last-event",
+        "an event is dropped if it equals the one that this process appended last, whatever the file holds",
+        &["CHRONICLE-001"],
+        remembers_the_last_event,
+    ),
+    Adversary::saboteur(
         "cuts-back-to-the-equal",
         "a repeat cuts off what was appended since its equal",
         &["CHRONICLE-017"],
@@ -241,6 +247,23 @@ fn takes_long_events_for_repeats(subject: Subject) -> Subject {
             return Ok(Value::Null);
         }
         inner.call(call, args).await
+    })
+}
+
+fn remembers_the_last_event(subject: Subject) -> Subject {
+    static LAST: Memory<Value> = Memory::new();
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let event = nameless(&args["event"]);
+        let emptied = bytes(&file(&call, &args)).is_empty();
+        let known = LAST.of(&call, path(&args), |last| last.as_ref() == Some(&event));
+        if emptied && known {
+            return Ok(Value::Null);
+        }
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if answer.is_ok() {
+            LAST.of(&call, path(&args), |last| *last = Some(event));
+        }
+        answer
     })
 }
 

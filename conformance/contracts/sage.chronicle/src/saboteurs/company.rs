@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proofmark_protocol::Failure;
 use serde_json::Value;
 
-use super::log_files::{APPENDS, add, beside, bytes, file, line, path};
+use super::log_files::{APPENDS, add, beside, bytes, file, is_held, line, path, watch_locks};
 use proofmark_room::bend::{Calls, Memory, Next, Reply, Turn, around, own_fault, until};
 use proofmark_room::{Adversary, Subject};
 
@@ -33,7 +33,19 @@ pub(crate) const ALL: &[Adversary] = &[
         "writes-pages-among-processes",
         "an event beyond a page is written in two pieces when another process writes too",
         &["CHRONICLE-032"],
-        writes_pages_among_processes,
+        |subject| writes_pages_among_processes(subject, 4096),
+    ),
+    Adversary::saboteur(
+        "writes-megabytes-among-processes",
+        "an event beyond a megabyte is written in two pieces when another process writes too",
+        &["CHRONICLE-032"],
+        |subject| writes_pages_among_processes(subject, 1024 * 1024),
+    ),
+    Adversary::saboteur(
+        "writes-large-events-in-pieces",
+        "an event beyond 64 KiB is written in two pieces when others are written at once",
+        &["CHRONICLE-031", "CHRONICLE-032"],
+        writes_large_events_in_pieces,
     ),
     Adversary::saboteur(
         "mixes-up-files",
@@ -137,12 +149,31 @@ fn loses_among_processes(subject: Subject) -> Subject {
     })
 }
 
-fn writes_pages_among_processes(subject: Subject) -> Subject {
+fn writes_large_events_in_pieces(subject: Subject) -> Subject {
+    static UNDER_WAY: Memory<Calls> = Memory::new();
+    around(watch_locks(subject), APPENDS, async |call, args, inner: Next| {
+        let (place, line) = (Turn::take(&UNDER_WAY, &call, path(&args)), line(&args));
+        let file = file(&call, &args);
+        if line.len() <= 64 * 1024 || place.number > 1 || is_held(&file) {
+            return inner.call(call, args).await;
+        }
+        let (first, second) = line.as_bytes().split_at(line.len() / 2);
+        add(&file, first)?;
+        let length = bytes(&file).len();
+        if place.total().await > 1 {
+            until(|| bytes(&file).len() > length).await;
+        }
+        add(&file, second)?;
+        Ok(Value::Null)
+    })
+}
+
+fn writes_pages_among_processes(subject: Subject, page: usize) -> Subject {
     static WROTE: Memory<()> = Memory::new();
-    around(subject, APPENDS, async |call, args, inner: Next| {
+    around(subject, APPENDS, move |call, args, inner: Next| async move {
         let (file, line) = (file(&call, &args), line(&args));
         let first_page =
-            line.len() > 4096 && WROTE.of(&call, path(&args), |wrote| wrote.replace(()).is_none());
+            line.len() > page && WROTE.of(&call, path(&args), |wrote| wrote.replace(()).is_none());
         if first_page && has_company(&file).await? {
             return in_two(&file, &line).await;
         }

@@ -69,6 +69,18 @@ pub(crate) const ALL: &[Adversary] = &[
         cuts_paths_at_nul,
     ),
     Adversary::saboteur(
+        "swallows-long-names",
+        "an append to a name of more than 255 bytes is acknowledged, and nothing is written",
+        &["CHRONICLE-061"],
+        |subject| {
+            around(subject, APPENDS, async |call, args, inner: Next| {
+                let long = path(&args).split('/').any(|name| name.len() > 255);
+                let answer = inner.call(call, args).await;
+                if long && code(&answer) == Some("EIO") { Ok(Value::Null) } else { answer }
+            })
+        },
+    ),
+    Adversary::saboteur(
         "renames-dotted-files",
         "dots in a name become underscores, for every operation",
         &["CHRONICLE-056"],

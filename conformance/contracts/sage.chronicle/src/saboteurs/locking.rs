@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use serde_json::Value;
 
 use super::log_files::{
-    APPENDS, HOLD, RELEASE, add, beside, code, file, is_held, is_held_here, is_left_by_the_dead,
-    line, lock_timeout, path, refuses_event, watch_locks,
+    APPENDS, HOLD, READS, RELEASE, add, beside, code, file, is_held, is_held_here,
+    is_left_by_the_dead, line, lock_timeout, path, refuses_event, watch_locks,
 };
 use proofmark_room::bend::{Calls, Memory, Next, Turn, around, own_fault, root, until};
 use proofmark_room::{Adversary, Subject};
@@ -103,6 +103,25 @@ pub(crate) const ALL: &[Adversary] = &[
         waits_for_a_second_at_most,
     ),
     Adversary::saboteur(
+        "reading-drops-the-lock",
+        "a process that reads a chronicle loses its lock on it to other processes",
+        &["CHRONICLE-035"],
+        reading_drops_the_lock,
+    ),
+    Adversary::saboteur(
+        "has-32-bits-for-the-timeout",
+        "a lockTimeoutMs beyond 31 bits is one millisecond",
+        &["CHRONICLE-038"],
+        |subject| {
+            around(subject, APPENDS, async |call, mut args, inner: Next| {
+                if args["lockTimeoutMs"].as_u64() > Some(0x7fff_ffff) {
+                    args["lockTimeoutMs"] = 1.into();
+                }
+                inner.call(call, args).await
+            })
+        },
+    ),
+    Adversary::saboteur(
         "keeps-the-lock-after-a-refusal",
         "a refused event leaves the lock taken",
         &["CHRONICLE-037"],
@@ -192,7 +211,7 @@ fn never_releases(subject: Subject) -> Subject {
     around(subject, APPENDS, async |call, mut args, inner: Next| {
         let file = file(&call, &args);
         let kept = beside(&file, ".kept");
-        let patient = args["lockTimeoutMs"].as_u64() >= Some(10_000);
+        let patient = args["lockTimeoutMs"].as_u64() >= Some(5_000);
         // Waiting for a lock that never comes free would only waste time.
         if patient && is_held(&file) && until(|| kept.exists()).await {
             args["lockTimeoutMs"] = 20.into();
@@ -205,8 +224,12 @@ fn takes_the_lock_too_late(subject: Subject) -> Subject {
     static TAKEN: Memory<File> = Memory::new();
     static LATE: Memory<()> = Memory::new();
     static UNDER_WAY: Memory<Calls> = Memory::new();
-    let subject = around(subject, APPENDS, async |call, args, inner: Next| {
+    let subject = around(subject, APPENDS, async |call, mut args, inner: Next| {
         let _place = Turn::take(&UNDER_WAY, &call, path(&args));
+        // Waiting for a lock that never comes free would only waste time.
+        if TAKEN.of(&call, path(&args), |taken| taken.is_some()) {
+            args["lockTimeoutMs"] = 20.into();
+        }
         let answer = inner.call(call.clone(), args.clone()).await;
         if code(&answer) == Some("ELOCK_TIMEOUT") {
             LATE.of(&call, path(&args), |late| *late = Some(()));
@@ -285,6 +308,29 @@ fn wakes_one(subject: Subject) -> Subject {
             return Err(lock_timeout(&args));
         }
         inner.call(call, args).await
+    })
+}
+
+fn reading_drops_the_lock(subject: Subject) -> Subject {
+    let subject = around(watch_locks(subject), READS, async |call, args, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        if is_held_here(&call, path(&args)) {
+            fs::write(beside(&file(&call, &args), ".dropped"), "").map_err(own_fault)?;
+        }
+        answer
+    });
+    let subject = around(subject, RELEASE, async |call, args, inner: Next| {
+        let _not_dropped = fs::remove_file(beside(&file(&call, &args), ".dropped"));
+        inner.call(call, args).await
+    });
+    around(subject, APPENDS, async |call, args, inner: Next| {
+        let (own, file) = (is_held_here(&call, path(&args)), file(&call, &args));
+        let answer = inner.call(call, args.clone()).await;
+        if code(&answer) == Some("ELOCK_TIMEOUT") && !own && beside(&file, ".dropped").exists() {
+            add(&file, line(&args).as_bytes())?;
+            return Ok(Value::Null);
+        }
+        answer
     })
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn refusal(error: &SageError) -> Failure {
 }
 
 /// The reference's error for a lock timeout.
-pub(super) fn lock_timeout(args: &Value) -> Failure {
+pub(crate) fn lock_timeout(args: &Value) -> Failure {
     contract_error(json!({
         "name": "LockTimeoutError", "code": "ELOCK_TIMEOUT", "message": "the lock is held",
         "path": path(args), "timeoutMs": args["lockTimeoutMs"].as_u64().unwrap_or(2000),
