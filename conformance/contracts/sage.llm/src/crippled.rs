@@ -16,17 +16,12 @@ pub(crate) const ALL: &[Adversary] = &[
         &["LLM-009", "LLM-014", "LLM-069"],
         |subject| changing(subject, |item| if is(&item, "end") { vec![] } else { vec![item] }),
     ),
-    Adversary::crippled(
-        "ends-twice",
-        "every stream has two `end`s",
-        &["LLM-014", "LLM-069"],
-        |subject| {
-            changing(subject, |item| match is(&item, "end") {
-                true => vec![item.clone(), item],
-                false => vec![item],
-            })
-        },
-    ),
+    Adversary::crippled("ends-twice", "every stream has two `end`s", &["LLM-014"], |subject| {
+        changing(subject, |item| match is(&item, "end") {
+            true => vec![item.clone(), item],
+            false => vec![item],
+        })
+    }),
     Adversary::crippled(
         "tells-of-rounds",
         "every stream begins with an item of its own kind",

@@ -71,25 +71,31 @@ pub(crate) const LAWS: &[Law] = &[
     },
 ];
 
+/// Matches no `c` with a number.
+const NO_ID_OF_OURS: &str = "^(c?$|[^c]|c[^0-9]|c[0-9]+[^0-9])";
+
 /// One call for each result, each to a different tool, because the contract promises no order of execution.
 fn each(data: &[Value]) -> Value {
-    let id = |number: usize| format!("call-{number}");
+    let id = |number: usize| format!("c{number}");
     let name = |number: usize| format!("Take{number}");
     let input = |number: usize| json!({ "value": number });
     let numbers = 0..data.len();
     let calls = numbers.clone().map(|number| call(&id(number), &name(number), input(number)));
     let events: Vec<Value> = calls.chain([end()]).collect();
-    let results = data.iter().enumerate().map(|(number, data)| {
+    let result = |id: Value, data: &Value| {
         // As a ToolResult, or bare: the text leaves the form open.
         let data = literal(data.clone());
         let result = json!({ "$oneOf": [{ "$open": { "ok": true, "data": data } }, data] });
-        json!({ "$open": { "type": "tool_result", "callId": id(number), "result": result } })
-    });
-    let mut case = chat(
-        json!({ "events": events }),
-        json!({ "tools": "fake" }),
-        json!({ "$contains": results.collect::<Vec<_>>() }),
-    );
+        json!({ "$open": { "type": "tool_result", "callId": id, "result": result } })
+    };
+    let given = data.iter().enumerate().map(|(number, data)| result(id(number).into(), data));
+    // That ids come through is another requirement.
+    let renamed = data.iter().map(|data| result(json!({ "$matches": NO_ID_OF_OURS }), data));
+    let streams = json!({ "$oneOf": [
+        { "$contains": given.collect::<Vec<_>>() },
+        { "$contains": renamed.collect::<Vec<_>>() },
+    ] });
+    let mut case = chat(json!({ "events": events }), json!({ "tools": "fake" }), streams);
     let tools = data
         .iter()
         .enumerate()

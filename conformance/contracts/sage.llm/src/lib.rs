@@ -8,6 +8,7 @@ mod gaps;
 mod laws;
 mod measures;
 mod saboteurs;
+mod slips;
 mod steps;
 mod variants;
 
@@ -20,7 +21,14 @@ pub static ROOM: Room = Room {
     laws: laws::LAWS,
     steps: steps::STEPS,
     fakes: &[&LLM, &TOOLS],
-    adversaries: &[saboteurs::ALL, gaps::ALL, measures::ALL, crippled::ALL, variants::ALL],
+    adversaries: &[
+        saboteurs::ALL,
+        gaps::ALL,
+        measures::ALL,
+        slips::ALL,
+        crippled::ALL,
+        variants::ALL,
+    ],
     fuzz: fuzz::TARGETS,
     ..Room::new(CONTRACT, include_str!("../guide.md"), driver::operations)
 };

@@ -59,7 +59,7 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 /// The options that the text names, as a cache key.
-fn key(options: &Value) -> String {
+pub(crate) fn key(options: &Value) -> String {
     let mut options = options.clone();
     if let Value::Object(options) = &mut options {
         options.retain(|name, _| !["requestId", "timeoutMs"].contains(&name.as_str()));

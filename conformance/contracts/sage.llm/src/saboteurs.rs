@@ -58,7 +58,7 @@ pub(crate) const ALL: &[Adversary] = &[
         "runs-what-it-refused",
         "a call that is refused is executed all the same",
         &["LLM-031", "LLM-034", "LLM-035", "LLM-037"],
-        runs_what_it_refused,
+        |subject| runs_what_it_refused(subject, |_| true),
     ),
     Adversary::saboteur(
         "gathers-until-the-end",
@@ -98,7 +98,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "always-caches",
         "the prompt cache is on without being asked for",
-        &["LLM-056"],
+        &["LLM-056", "LLM-072"],
         |subject| {
             around(subject, CHAT, async |call, mut args: Value, inner: Next| {
                 args["cache"] = json!(true);
@@ -207,8 +207,9 @@ fn leaves_calls_open(subject: Subject) -> Subject {
     })
 }
 
-fn runs_what_it_refused(subject: Subject) -> Subject {
-    around(subject, CHAT, async |call: Call, args: Value, inner: Next| {
+/// Runs refused calls that meet the condition.
+pub(crate) fn runs_what_it_refused(subject: Subject, when: fn(&Value) -> bool) -> Subject {
+    around(subject, CHAT, move |call: Call, args: Value, inner: Next| async move {
         let refused: Arc<Mutex<Vec<Value>>> = Arc::default();
         let noted = Arc::clone(&refused);
         let calls = Mutex::new(BTreeMap::new());
@@ -234,7 +235,7 @@ fn runs_what_it_refused(subject: Subject) -> Subject {
         let runs = args["tools"] == "fake";
         let answer = inner.call(watched, args).await;
         let (refused, ran) = (std::mem::take(&mut *held(&refused)), held(&ran).clone());
-        for asked in refused.into_iter().filter(|asked| runs && !ran.contains(asked)) {
+        for asked in refused.into_iter().filter(|it| runs && when(it) && !ran.contains(it)) {
             // Its result does not matter.
             let _result = call.ask("tools", "execute", asked).await;
         }
@@ -268,6 +269,11 @@ fn key(options: &Value, passed_over: &[&str]) -> String {
 
 /// Caches streams by this key of their options.
 pub(crate) fn caches_by(subject: Subject, key: fn(&Value) -> String) -> Subject {
+    caches(subject, true, key)
+}
+
+/// As [`caches_by`]. Whether each provider has a cache of its own is not in the text's key.
+pub(crate) fn caches(subject: Subject, each_provider: bool, key: fn(&Value) -> String) -> Subject {
     static KEPT: Memory<Vec<Value>> = Memory::new();
     static PROVIDER: Memory<String> = Memory::new();
     let subject =
@@ -281,7 +287,8 @@ pub(crate) fn caches_by(subject: Subject, key: fn(&Value) -> String) -> Subject 
         }
         args["cache"] = json!(false);
         let question = key(&args["options"]);
-        let provider = PROVIDER.of(&call, "", |name| name.clone()).unwrap_or_default();
+        let provider = PROVIDER.of(&call, "", |name| name.clone()).filter(|_| each_provider);
+        let provider = provider.unwrap_or_default();
         let question = format!("{provider} {question}");
         if let Some(items) = KEPT.of(&call, &question, |kept| kept.clone()) {
             items.into_iter().for_each(|item| call.emit(item));

@@ -1,6 +1,8 @@
 //! The reference, changed in what the contract leaves free.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,6 +12,8 @@ use proofmark_room::{Adversary, Subject};
 
 use crate::CONTRACT;
 use crate::bent::{CHAT, changing, held, is};
+use crate::measures::key;
+use crate::saboteurs::caches;
 
 pub(crate) const ALL: &[Adversary] = &[
     Adversary::variant(
@@ -83,6 +87,20 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "has-one-cache-for-all-providers",
+        "a request that another provider answered is answered from the prompt cache",
+        "`must key on (model,messages,tools,temperature,max_tokens)`: the provider is not among them.",
+        |subject| caches(subject, false, key),
+    ),
+    Adversary::variant(
+        CONTRACT,
+        "joins-texts",
+        "texts that come within a few milliseconds are one item",
+        "The text does not say where a text is cut.",
+        joins_texts,
+    ),
+    Adversary::variant(
+        CONTRACT,
         "counts-tokens-itself",
         "an `end` without usage gets one",
         "`usage?` is optional, and the text does not say who counts.",
@@ -127,7 +145,7 @@ fn has_an_error_event(subject: Subject) -> Subject {
 
 fn asks_the_provider_once(subject: Subject) -> Subject {
     around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
-        if args.get("tools").is_some() && args["maxRounds"].is_null() {
+        if args.get("tools").is_some() {
             args["maxRounds"] = json!(1);
         }
         let answer = inner.call(call.clone(), args).await;
@@ -175,4 +193,49 @@ fn measures_otherwise(subject: Subject) -> Subject {
             other => other,
         })
     })
+}
+
+fn joins_texts(subject: Subject) -> Subject {
+    around(subject, CHAT, async |call: Call, mut args: Value, inner: Next| {
+        // Counts the joined items.
+        let mut left = args["take"].as_u64();
+        if let Value::Object(args) = &mut args {
+            args.remove("take");
+        }
+        let waiting: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let joined = Arc::clone(&waiting);
+        let watched = call.clone().changing_items(move |item| {
+            join(&mut held(&joined), item);
+            vec![]
+        });
+        let mut work = pin!(inner.call(watched, args));
+        while left != Some(0) {
+            let answer = tokio::time::timeout(Duration::from_millis(5), &mut work).await;
+            for item in std::mem::take(&mut *held(&waiting)) {
+                if left == Some(0) {
+                    break;
+                }
+                left = left.map(|left| left - 1);
+                call.emit(item);
+            }
+            if let Ok(answer) = answer {
+                return answer;
+            }
+        }
+        Ok(Value::Null)
+    })
+}
+
+fn join(items: &mut Vec<Value>, item: Value) {
+    if let (Some(last), true) = (items.last_mut(), is(&item, "text"))
+        && let ("text", Some(before), Some(more)) = (
+            last["type"].as_str().unwrap_or_default(),
+            last["value"].as_str(),
+            item["value"].as_str(),
+        )
+    {
+        last["value"] = format!("{before}{more}").into();
+        return;
+    }
+    items.push(item);
 }

@@ -14,8 +14,14 @@ use proofmark_room::{Adversary, Room};
 
 pub(crate) const CONTRACT: &str = "sage.tools";
 
-const ADVERSARIES: &[&[Adversary]] =
-    &[saboteurs::RUNNING, saboteurs::VAULT, saboteurs::MEASURES, crippled::ALL, variants::ALL];
+const ADVERSARIES: &[&[Adversary]] = &[
+    saboteurs::RUNNING,
+    saboteurs::VAULT,
+    saboteurs::MEASURES,
+    saboteurs::RARE,
+    crippled::ALL,
+    variants::ALL,
+];
 
 pub static ROOM: Room = Room {
     laws: laws::LAWS,

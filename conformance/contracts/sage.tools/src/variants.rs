@@ -190,6 +190,13 @@ pub(crate) const ALL: &[Adversary] = &[
     ),
     Adversary::variant(
         CONTRACT,
+        "takes-other-spellings-for-other-names",
+        "a folder `.SAGE` is a folder like any other",
+        "`.sage/ protected` names one spelling",
+        takes_other_spellings,
+    ),
+    Adversary::variant(
+        CONTRACT,
         "shows-what-it-edits",
         "an Edit returns the patch as its diff",
         "`diff?: string` is optional",
@@ -346,6 +353,30 @@ fn permitted(args: &Value) -> bool {
     let named = |permissions: &Vec<Value>| permissions.contains(&args["name"]);
     !["Write", "Edit", "Bash"].iter().any(|tool| args["name"] == *tool)
         || args["context"]["permissions"].as_array().is_some_and(named)
+}
+
+fn takes_other_spellings(subject: Subject) -> Subject {
+    around(subject, EXECUTE, async |call: Call, args: Value, inner: Next| {
+        let answer = inner.call(call.clone(), args.clone()).await;
+        let input = &args["input"];
+        let (Some(file), Some(content)) = (input["file"].as_str(), input["content"].as_str())
+        else {
+            return answer;
+        };
+        let refused = answer.as_ref().is_ok_and(|result| result["error"]["code"] == "EPERMISSION");
+        let plain = args["context"].get("secrets").is_none() && args["context"]["dryRun"] != true;
+        let names: Vec<&str> = file.split('/').collect();
+        let other = names.contains(&".SAGE") && !names.contains(&".sage") && !names.contains(&"..");
+        if args["name"] != "Write" || !refused || !plain || !other || !permitted(&args) {
+            return answer;
+        }
+        let place = root(&call).join(file);
+        let made = place.parent().map_or(Ok(()), std::fs::create_dir_all);
+        match made.and_then(|()| std::fs::write(place, content)) {
+            Ok(()) => Ok(json!({ "ok": true, "data": { "bytes": content.len() } })),
+            Err(_) => answer,
+        }
+    })
 }
 
 /// How often each name occurs as a placeholder in a text.

@@ -89,7 +89,12 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 /// Undoes the redaction in the texts of an answer that meet the condition.
-async fn show_secrets(call: &Call, args: &Value, answer: &mut Reply, when: fn(&str) -> bool) {
+pub(super) async fn show_secrets(
+    call: &Call,
+    args: &Value,
+    answer: &mut Reply,
+    when: fn(&str) -> bool,
+) {
     let Ok(result) = answer else { return };
     let mut names = Vec::new();
     placeholders(&args["input"], &mut names);
@@ -116,7 +121,7 @@ fn has_text(value: &Value, such: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// Changes the texts in a value that meet the condition.
-fn in_texts(value: &mut Value, when: fn(&str) -> bool, change: &dyn Fn(&str) -> String) {
+pub(super) fn in_texts(value: &mut Value, when: fn(&str) -> bool, change: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) if when(text) => *text = change(text),
         Value::Array(items) => items.iter_mut().for_each(|item| in_texts(item, when, change)),

@@ -4,9 +4,11 @@
 //! it breaks exactly the requirements that its entry names.
 
 mod measures;
+mod rare;
 mod running;
 mod vault;
 
 pub(crate) use measures::ALL as MEASURES;
+pub(crate) use rare::ALL as RARE;
 pub(crate) use running::ALL as RUNNING;
 pub(crate) use vault::ALL as VAULT;

@@ -60,7 +60,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "writes-in-a-dry-run",
         "a dry run of Write writes",
-        &["TOOLS-103", "TOOLS-104", "TOOLS-105"],
+        &["TOOLS-103", "TOOLS-105"],
         writes_in_a_dry_run,
     ),
     Adversary::saboteur(
@@ -149,7 +149,7 @@ pub(crate) const ALL: &[Adversary] = &[
 ];
 
 /// Whether the context permits the tool.
-fn may(args: &Value, tool: &str) -> bool {
+pub(super) fn may(args: &Value, tool: &str) -> bool {
     let permissions = args["context"]["permissions"].as_array();
     permissions.is_some_and(|all| all.iter().any(|one| one == tool))
 }
