@@ -144,8 +144,8 @@ pub trait Policy: Send + Sync {
         Some(diff.filter(|diff| !diff.is_empty()).unwrap_or("no changes").to_owned())
     }
 
-    /// The path of an artifact in events.
-    fn told_path(&self, path: &Path) -> String {
+    /// The path of a node's artifact in events.
+    fn told_path(&self, _node: &NodeState, path: &Path) -> String {
         path.to_string_lossy().into_owned()
     }
 

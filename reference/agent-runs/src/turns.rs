@@ -278,7 +278,7 @@ impl Desk {
             node_id: node,
             kind,
             name: name.to_owned(),
-            path: self.policy().told_path(&path),
+            path: self.policy().told_path(&self.fold.run.nodes[&node], &path),
             created_at: self.shared.now(),
         };
         self.staged.files.push(NewFile { path, text });

@@ -74,7 +74,7 @@ each! {
     fn prompt(node: &NodeState, first: bool, blocks: &Blocks, inputs: &[Input]) -> Prompt;
     fn prompt_artifacts(sent: PromptKind, blocks: &Blocks) -> Vec<(&'static str, String)>;
     fn diff_artifact(diff: Option<&str>) -> Option<String>;
-    fn told_path(path: &Path) -> String;
+    fn told_path(node: &NodeState, path: &Path) -> String;
     fn final_text(given: Option<String>, deltas: String) -> String;
     fn counted(node: &NodeState) -> Id;
     fn turns_to_stall() -> u32;

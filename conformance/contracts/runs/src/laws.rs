@@ -26,7 +26,7 @@ pub(crate) const LAWS: &[Law] = &[
                     let mut steps = two_nodes();
                     steps.extend(done(&deeds).into_iter().map(|(step, _)| step));
                     // The last change, up to which the history and the log are complete.
-                    steps.push(new_edge(0, 1, "last").0);
+                    steps.push(new_edge(0, 1, deeds.len(), "last").0);
                     let last = json!({ "type": "edge.created", "edge": { "id": { "$ref": "last/body/id" } } });
                     let there = json!({ "$contains": [{ "$open": {
                         "type": "edge.created", "edge": { "$open": { "id": { "$ref": "last/body/id" } } },
@@ -94,7 +94,7 @@ pub(crate) const LAWS: &[Law] = &[
                         done.iter().filter_map(|(_, events)| events.clone()).collect();
                     steps.extend(done.into_iter().map(|(step, _)| step));
                     // One more event, so that superfluous events are noticed.
-                    let (last, event) = new_edge(0, 1, "last");
+                    let (last, event) = new_edge(0, 1, deeds.len(), "last");
                     steps.push(last);
                     let both = json!([{ "type": "edge.created" }, { "type": "edge.deleted" }]);
                     let count = events.len() + 1;
@@ -185,7 +185,7 @@ fn done(deeds: &[Deed]) -> Vec<(Value, Option<Value>)> {
             }
             Deed::Connect { from, to } => {
                 let name = format!("edge{number}");
-                let (step, events) = new_edge(*from, *to, &name);
+                let (step, events) = new_edge(*from, *to, number, &name);
                 there.push(name);
                 (step, Some(events))
             }
@@ -241,8 +241,8 @@ fn two_nodes() -> Vec<Value> {
 }
 
 /// The step that makes an edge, and its stream event.
-fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
-    let body = edge_body(from, to);
+fn new_edge(from: usize, to: usize, number: usize, name: &str) -> (Value, Value) {
+    let body = edge_body(from, to, number);
     let edge = json!({ "$open": {
         "id": { "$ref": format!("{name}/body/id") }, "from": body["from"], "to": body["to"],
     } });
@@ -251,9 +251,13 @@ fn new_edge(from: usize, to: usize, name: &str) -> (Value, Value) {
     (step, json!({ "$open": { "type": "edge.created", "edge": edge } }))
 }
 
-fn edge_body(from: usize, to: usize) -> Value {
+/// One of twelve different edges from one node to another: whether an edge can be made twice is free.
+fn edge_body(from: usize, to: usize, number: usize) -> Value {
     let id = |node: usize| json!({ "$ref": format!("{}/body/id", NODES[node]) });
-    json!({ "from": id(from), "to": id(to) })
+    let label = ["task", "report", "custom"][number % 3];
+    let kind = ["handoff", "report"][number / 3 % 2];
+    let both = number < 6;
+    json!({ "from": id(from), "to": id(to), "label": label, "type": kind, "bidirectional": both })
 }
 
 /// Sends these messages to a node while its first turn waits for an approval.

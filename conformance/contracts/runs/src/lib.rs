@@ -27,6 +27,7 @@ pub static ROOM: Room = Room {
         saboteurs::asking::ALL,
         saboteurs::crowds::ALL,
         saboteurs::inbox::ALL,
+        saboteurs::restarts::ALL,
         saboteurs::stalls::ALL,
         saboteurs::telling::ALL,
         saboteurs::working::ALL,

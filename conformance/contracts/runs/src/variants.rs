@@ -1,12 +1,14 @@
 //! Right but unusual servers of runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent_runs::{Id, Line, NodeState, Permissions, PermissionsMode, Policy, Rules, Served};
+use axum::Json;
+use axum::body::to_bytes;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use proofmark_room::Adversary;
@@ -103,6 +105,30 @@ pub(crate) const ALL: &[Adversary] = &[
         "the diff of a turn that changed nothing is an empty file",
         "\"Every completed turn must emit a diff artifact (empty or \\\"no changes\\\" allowed)\"",
         |subject| under_rules(subject, Arc::new(EmptyDiffs)),
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "answers-with-the-edge-that-is-there",
+        "a request for an edge that is there already is answered with that edge, and makes none",
+        "`POST /api/runs/:id/edges` -> create edge: no sentence says that two edges may be the same",
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                endpoints.layer(middleware::from_fn(known_edges))
+            })
+        },
+    )
+    .slow(),
+    Adversary::variant(
+        CONTRACT,
+        "refuses-the-edge-that-is-there",
+        "a request for an edge that is there already is refused with 409",
+        "`POST /api/runs/:id/edges` -> create edge: no sentence says that two edges may be the same",
+        |subject| {
+            behind(subject, Arc::new(Rules), |endpoints| {
+                endpoints.layer(middleware::from_fn(no_known_edges))
+            })
+        },
     )
     .slow(),
 ];
@@ -231,6 +257,44 @@ impl Policy for OtherDefaults {
     fn edge_is_bidirectional(&self) -> bool {
         false
     }
+}
+
+async fn known_edges(request: Request, next: Next) -> Response {
+    once(request, next, |edge| Json(edge).into_response()).await
+}
+
+async fn no_known_edges(request: Request, next: Next) -> Response {
+    once(request, next, |_| (StatusCode::CONFLICT, "there is such an edge").into_response()).await
+}
+
+/// Makes an edge, unless there is one that was requested in the same words.
+async fn once(request: Request, next: Next, again: fn(Value) -> Response) -> Response {
+    // The edges of all sessions, by the path and the body that made them. Every run has a path of its own.
+    static THERE: Mutex<BTreeMap<(String, String), Value>> = Mutex::new(BTreeMap::new());
+    let there = || THERE.lock().unwrap_or_else(PoisonError::into_inner);
+    let path = request.uri().path().to_owned();
+    if request.method() == Method::DELETE {
+        let answer = next.run(request).await;
+        if answer.status().is_success() {
+            there().retain(|_, edge| !edge["id"].as_str().is_some_and(|id| path.ends_with(id)));
+        }
+        return answer;
+    }
+    if request.method() != Method::POST || !path.ends_with("/edges") {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let key = (path, String::from_utf8_lossy(&bytes).into_owned());
+    if let Some(edge) = there().get(&key) {
+        return again(edge.clone());
+    }
+    let (parts, body) = next.run(Request::from_parts(parts, bytes.into())).await.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    if parts.status.is_success() {
+        there().insert(key, serde_json::from_slice(&bytes).unwrap_or_default());
+    }
+    Response::from_parts(parts, bytes.into())
 }
 
 struct EmptyDiffs;

@@ -38,7 +38,7 @@ pub(super) const ALL_LOGGED: Law = Law {
     inputs: || {
         (MANY..MANY + 4, 1..4_usize)
             .prop_flat_map(|(made, deleted)| {
-                let make = |_| request("POST", &["edges"], Some(edge_body(0, 1)));
+                let make = |number| request("POST", &["edges"], Some(edge_body(0, 1, number)));
                 let delete = |number| request("DELETE", &["edges", &format!("old{number}")], None);
                 let requests: Vec<Value> =
                     (0..made).map(make).chain((0..deleted).map(delete)).collect();
@@ -66,7 +66,7 @@ const MANY: usize = 9;
 fn on_a_healthy_run(edges: usize) -> Vec<Value> {
     let mut steps = two_nodes();
     steps.extend(ends(edges));
-    steps.push(named("control", request("POST", &["edges"], Some(edge_body(0, 1)))));
+    steps.push(named("control", request("POST", &["edges"], Some(edge_body(0, 1, 0)))));
     steps.push(request("DELETE", &["edges", "control"], None));
     steps.extend(["a", "b"].map(|node| request("PATCH", &["nodes", node], Some(allowed(false)))));
     steps.push(whole("run"));
@@ -171,7 +171,7 @@ fn logged(requests: Vec<Value>, made: usize, deleted: usize) -> Value {
     // One after the other, everything is logged and stays in the log.
     let mut alone = Vec::new();
     for name in ["control0", "control1"] {
-        setup.push(named(name, request("POST", &["edges"], Some(edge_body(0, 1)))));
+        setup.push(named(name, request("POST", &["edges"], Some(edge_body(0, 1, 0)))));
         alone.extend(one_event(&mut setup, "created", "edge.created", name));
         setup.push(request("DELETE", &["edges", name], None));
         alone.extend(one_event(&mut setup, "deleted", "edge.deleted", name));

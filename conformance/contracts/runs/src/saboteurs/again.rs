@@ -1,13 +1,15 @@
 //! Runs that do right at first, and wrong when the same comes again, or more than usual.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bent::{bent, everywhere};
 use crate::driver::under_rules;
 use agent_runs::{
-    Forward, Id, Input, Line, NodeState, NodeStatus, Policy, Resolution, Rules, RunState,
-    RunStatus, Served, Tool,
+    Blocks, Done, Forward, Id, Input, Line, NodeState, NodeStatus, Policy, PromptKind, Resolution,
+    Rules, RunState, RunStatus, Served, Tool,
 };
 use serde_json::{Map, Value};
 
@@ -64,6 +66,50 @@ pub(crate) const ALL: &[Adversary] = &[
         |subject| under_rules(subject, Arc::new(PausesOne::default())),
     )
     .slow(),
+    Adversary::saboteur(
+        "remembers-what-it-asked",
+        "a gated node that asked about a tool runs the same tool unasked from then on",
+        &["RUNS-101", "RUNS-102"],
+        |subject| under_rules(subject, Arc::new(RemembersTools::default())),
+    ),
+    Adversary::saboteur(
+        "remembers-whom-it-let-in",
+        "a node that asked for a spawn makes the same spawn unasked from then on",
+        &["RUNS-110"],
+        |subject| under_rules(subject, Arc::new(RemembersSpawns::default())),
+    ),
+    Adversary::saboteur(
+        "trusts-whom-an-orchestrator-brings",
+        "a node that an orchestrator spawned spawns unasked",
+        &["RUNS-110"],
+        |subject| under_rules(subject, Arc::new(TrustsTheSpawned::default())),
+    ),
+    Adversary::saboteur(
+        "cuts-long-prompts",
+        "`prompt.full.txt` has the first 65,536 characters of a prompt",
+        &["RUNS-082"],
+        |subject| under_rules(subject, Arc::new(CutsPrompts)),
+    ),
+    Adversary::saboteur(
+        "compares-the-beginnings-of-outputs",
+        "outputs with the same first 4,096 characters are taken for the same",
+        &["RUNS-125"],
+        |subject| under_rules(subject, Arc::new(ComparesBeginnings(0))),
+    )
+    .slow(),
+    Adversary::saboteur(
+        "compares-the-beginnings-of-diffs",
+        "diffs with the same first 4,096 characters are taken for the same",
+        &["RUNS-125"],
+        |subject| under_rules(subject, Arc::new(ComparesBeginnings(1))),
+    )
+    .slow(),
+    Adversary::saboteur(
+        "keeps-files-by-label",
+        "the files of nodes with the same label and number of turns are told to be the same",
+        &["RUNS-082", "RUNS-092"],
+        |subject| under_rules(subject, Arc::new(KeepsByLabel::default())),
+    ),
     Adversary::saboteur(
         "takes-separators-for-line-ends",
         "the history and the stream have a line end for every U+2028 and U+2029",
@@ -190,6 +236,95 @@ impl Policy for PausesOne {
         }
         let by_a_stall = run.status == RunStatus::Paused && stalled.iter().any(of_run);
         (self.run_goes_on(run) || by_a_stall) && node.status == NodeStatus::Idle
+    }
+}
+
+/// What was asked about: the node, the tool's name and its arguments.
+type Asked = Mutex<HashSet<(Id, String, String)>>;
+
+/// Whether the node asked about the same before.
+fn asked_before(asked: &Asked, node: &NodeState, tool: &Tool) -> bool {
+    let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+    !asked.insert((node.id, tool.name.clone(), tool.args.to_string()))
+}
+
+#[derive(Default)]
+struct RemembersTools(Asked);
+
+impl Policy for RemembersTools {
+    fn needs_approval(&self, node: &NodeState, tool: &Tool) -> bool {
+        Rules.needs_approval(node, tool) && (tool.is_spawn() || !asked_before(&self.0, node, tool))
+    }
+}
+
+#[derive(Default)]
+struct RemembersSpawns(Asked);
+
+impl Policy for RemembersSpawns {
+    fn needs_approval(&self, node: &NodeState, tool: &Tool) -> bool {
+        Rules.needs_approval(node, tool) && !(tool.is_spawn() && asked_before(&self.0, node, tool))
+    }
+}
+
+/// The labels of nodes that an orchestrator spawned, by run.
+#[derive(Default)]
+struct TrustsTheSpawned(Mutex<HashSet<(Id, String)>>);
+
+impl Policy for TrustsTheSpawned {
+    fn needs_approval(&self, node: &NodeState, tool: &Tool) -> bool {
+        let mut spawned = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let trusted = spawned.contains(&(node.run_id, node.label.clone()));
+        if tool.is_spawn() && node.is_orchestrator() {
+            spawned
+                .extend(tool.args["label"].as_str().map(|label| (node.run_id, label.to_owned())));
+        }
+        Rules.needs_approval(node, tool) && !(tool.is_spawn() && trusted)
+    }
+}
+
+struct CutsPrompts;
+
+impl Policy for CutsPrompts {
+    fn prompt_artifacts(&self, sent: PromptKind, blocks: &Blocks) -> Vec<(&'static str, String)> {
+        let mut right = Rules.prompt_artifacts(sent, blocks);
+        right[0].1 = beginning(&right[0].1, 64 << 10).to_owned();
+        right
+    }
+}
+
+/// The first characters of a text.
+fn beginning(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Compares the beginnings of one of the three things that may be repeated.
+struct ComparesBeginnings(usize);
+
+impl Policy for ComparesBeginnings {
+    fn watched<'a>(&self, output: &'a str, done: &'a Done) -> [Option<&'a str>; 3] {
+        let mut watched = Rules.watched(output, done);
+        watched[self.0] = watched[self.0].map(|text| beginning(text, 4 << 10));
+        watched
+    }
+}
+
+/// How many files of a kind each node has, by their extension.
+#[derive(Default)]
+struct KeepsByLabel(Mutex<HashMap<(Id, OsString), usize>>);
+
+impl Policy for KeepsByLabel {
+    fn told_path(&self, node: &NodeState, path: &Path) -> String {
+        let name = path.extension().unwrap_or_default();
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = files.entry((node.id, name.to_owned())).or_default();
+        *number += 1;
+        let label: String =
+            node.label.chars().filter(char::is_ascii_alphanumeric).take(9).collect();
+        let told = path.with_file_name(format!("{label}-{number}.{}", name.display()));
+        // There is none of the first such node.
+        let _ = std::fs::remove_file(&told);
+        let _ = std::os::unix::fs::symlink(path, &told);
+        told.to_string_lossy().into_owned()
     }
 }
 

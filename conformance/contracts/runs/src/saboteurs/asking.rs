@@ -13,7 +13,7 @@ pub(crate) const ALL: &[Adversary] = &[
     Adversary::saboteur(
         "takes-one-yes-for-all",
         "a node that was asked about `cargo test` is asked no more",
-        &["RUNS-101"],
+        &["RUNS-101", "RUNS-102"],
         |subject| under_rules(subject, Arc::new(OneYes::default())),
     ),
     Adversary::saboteur(

@@ -1,6 +1,7 @@
 //! Runs that lose, mix up or repeat the inputs of their nodes.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::driver::under_rules;
 use agent_runs::{Id, Input, NodeStatus, Policy, RunState};
@@ -58,6 +59,12 @@ pub(crate) const ALL: &[Adversary] = &[
         "an interrupting message is put behind what is queued",
         &["RUNS-073"],
         |subject| under_rules(subject, Arc::new(QueuesInterruptions)),
+    ),
+    Adversary::saboteur(
+        "drops-what-waits-when-interrupted",
+        "the turn after an interruption takes the interrupting message, and the rest is forgotten",
+        &["RUNS-065"],
+        |subject| under_rules(subject, Arc::new(DropsWhenInterrupted::default())),
     ),
     Adversary::saboteur(
         "never-interrupts",
@@ -166,6 +173,26 @@ struct QueuesInterruptions;
 impl Policy for QueuesInterruptions {
     fn interrupt_goes_first(&self) -> bool {
         false
+    }
+}
+
+/// The texts of the messages that interrupted.
+#[derive(Default)]
+struct DropsWhenInterrupted(Mutex<HashSet<String>>);
+
+impl Policy for DropsWhenInterrupted {
+    fn ends_turn(&self, content: &str, interrupt: bool) -> bool {
+        if interrupt {
+            let mut urgent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            urgent.insert(content.to_owned());
+        }
+        interrupt
+    }
+
+    fn takes(&self, inbox: &[Input]) -> Vec<Input> {
+        let urgent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let interrupted = inbox.first().is_some_and(|input| urgent.contains(&input.text));
+        if interrupted { inbox[..1].to_vec() } else { inbox.to_vec() }
     }
 }
 

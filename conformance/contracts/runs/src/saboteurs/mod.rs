@@ -7,6 +7,7 @@ pub(crate) mod again;
 pub(crate) mod asking;
 pub(crate) mod crowds;
 pub(crate) mod inbox;
+pub(crate) mod restarts;
 pub(crate) mod stalls;
 pub(crate) mod telling;
 pub(crate) mod working;

@@ -249,8 +249,8 @@ impl Policy for NoEmptyDiffs {
 struct RelativePaths;
 
 impl Policy for RelativePaths {
-    fn told_path(&self, path: &Path) -> String {
-        let path = Rules.told_path(path);
+    fn told_path(&self, node: &NodeState, path: &Path) -> String {
+        let path = Rules.told_path(node, path);
         path.rfind("/runs/").map_or(path.clone(), |folder| path[folder + 1..].to_owned())
     }
 }
@@ -323,7 +323,7 @@ impl Policy for PrefersPieces {
 struct LastDiff;
 
 impl Policy for LastDiff {
-    fn told_path(&self, path: &Path) -> String {
+    fn told_path(&self, _: &NodeState, path: &Path) -> String {
         let is_diff = path.extension().is_some_and(|extension| extension == "patch");
         let told = if is_diff { path.with_file_name("last.patch") } else { path.to_path_buf() };
         if is_diff {
