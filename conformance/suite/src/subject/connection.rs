@@ -22,13 +22,12 @@ use super::host::SessionHost;
 use super::process::{Process, StartError};
 use super::servers::Servers;
 use super::stream::Streams;
+use super::work::{Group, LIMITS_AT_WORK};
 use super::{Patience, SubjectCommand, pump};
 use proofmark_judge::Fault;
 
 /// The most bytes that may wait for a subject that does not read.
 const MOST_UNREAD: usize = 64 * 1024 * 1024;
-/// A silent process that is at work hangs only after this many times the limit: the machine may be busy.
-const LIMITS_AT_WORK: u32 = 3;
 
 pub(super) type RpcResult = Result<Value, RpcError>;
 
@@ -204,15 +203,15 @@ impl Connection {
                     return Err(fault.unwrap_or_else(|| self.shared.ended()));
                 }
                 Err(_) if self.shared.last_answer.get() > quiet_since => limits = 1,
-                Err(_) if limits < LIMITS_AT_WORK && self.is_at_work() => limits += 1,
+                Err(_) if limits < LIMITS_AT_WORK && self.group().is_at_work() => limits += 1,
                 Err(_) => return Err(self.unanswered(what, patience)),
             }
         }
     }
 
-    /// Whether the process computes, or waits for a processor or a disk. On a busy machine this takes long.
-    fn is_at_work(&self) -> bool {
-        self.process.borrow().as_ref().is_some_and(Process::is_at_work)
+    /// The processes of the subject; none once it has ended.
+    pub fn group(&self) -> Group {
+        self.process.borrow().as_ref().map(Process::group).unwrap_or_default()
     }
 
     /// Ends the connection of a process that hangs.

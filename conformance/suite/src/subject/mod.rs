@@ -9,10 +9,12 @@ mod pump;
 mod servers;
 mod signals;
 mod stream;
+mod work;
 
 pub use orphans::Orphans;
 pub use process::StartError;
 pub use servers::start_mcp;
+pub use work::Group;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,4 @@
-//! What the system tells about processes: which ones a subject left behind, even those that left its process group, and
-//! which are at work.
+//! Finds processes that a subject left behind, even those that left its process group.
 //!
 //! On Linux the harness makes itself the reaper of its descendants, so an orphan becomes its child and can be found.
 //! Elsewhere only the process group is killed.
@@ -98,37 +97,22 @@ pub(super) fn alive_in_group(group: rustix::process::Pid) -> usize {
     }
 }
 
-/// Whether a thread of a group computes, or waits for a processor or a disk. Only Linux tells.
-pub(super) fn is_at_work(group: rustix::process::Pid) -> bool {
-    #[cfg(target_os = "linux")]
-    {
-        linux::processes()
-            .filter(|process| process.group == group.as_raw_nonzero().get() && process.runs)
-            .any(|process| linux::has_busy_thread(process.pid))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _not_told = group;
-        false
-    }
-}
-
 #[cfg(target_os = "linux")]
-mod linux {
+pub(super) mod linux {
     use std::fs;
     use std::path::Path;
 
     use rustix::process::{Pid, getpid};
 
-    pub(super) struct Seen {
-        pub(super) pid: Pid,
-        pub(super) runs: bool,
-        parent: i32,
-        pub(super) group: i32,
+    pub(in crate::subject) struct Seen {
+        pub(in crate::subject) pid: Pid,
+        pub(in crate::subject) runs: bool,
+        pub(in crate::subject) parent: i32,
+        pub(in crate::subject) group: i32,
     }
 
     /// Every visible process.
-    pub(super) fn processes() -> impl Iterator<Item = Seen> {
+    pub(in crate::subject) fn processes() -> impl Iterator<Item = Seen> {
         fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let (state, parent, group) = stat(&entry.path())?;
@@ -137,7 +121,7 @@ mod linux {
     }
 
     /// Whether a thread of the process is running or ready to run (`R`), or waits for a disk (`D`).
-    pub(super) fn has_busy_thread(process: Pid) -> bool {
+    pub(in crate::subject) fn has_busy_thread(process: Pid) -> bool {
         let threads = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
         threads
             .into_iter()

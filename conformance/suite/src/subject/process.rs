@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::work::Group;
 use super::{SubjectCommand, orphans, signals};
 use proofmark_judge::Fault;
 
@@ -152,9 +153,8 @@ impl Process {
         self.child.try_wait().ok().flatten().map(super::fault::describe)
     }
 
-    /// Whether anything in its group computes, or waits for a processor or a disk. False where this cannot be seen.
-    pub fn is_at_work(&self) -> bool {
-        self.group.is_some_and(orphans::is_at_work)
+    pub fn group(&self) -> Group {
+        Group(self.group)
     }
 
     fn signal(&self, signal: rustix::process::Signal) -> bool {
@@ -242,30 +242,5 @@ mod tests {
         let lines = tail.snapshot();
         assert_eq!(lines.first().map(String::as_str), Some("line 80"));
         assert_eq!(lines.last().map(String::len), Some(KEPT_BYTES_OF_A_LINE));
-    }
-
-    #[cfg(target_os = "linux")]
-    #[tokio::test]
-    async fn a_process_is_at_work_while_it_computes() {
-        let starts = |script: &str| {
-            let args = vec!["-c".into(), script.into()];
-            let command = SubjectCommand { program: "sh".into(), args, ..Default::default() };
-            Process::start(&command).unwrap()
-        };
-        let local = tokio::task::LocalSet::new();
-        let seen = local.run_until(async {
-            let (busy, _stdin, _stdout) = starts("while :; do :; done");
-            let (waiting, _input, _output) = starts("read line");
-            let is = async |process: &Process, at_work: bool| {
-                while process.is_at_work() != at_work {
-                    tokio::task::yield_now().await;
-                }
-            };
-            is(&waiting, false).await;
-            is(&busy, true).await;
-            busy.kill().await;
-            waiting.kill().await;
-        });
-        tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap();
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use super::offer::{HttpServer, Offer};
 use super::socket::Socket;
 use super::{Trouble, files, http, mcp, socket};
+use crate::subject::Group;
 use crate::subject::connection::Connection;
 use proofmark_judge::Fault;
 use proofmark_judge::wire::arguments::{
@@ -24,7 +25,14 @@ type Sockets = RefCell<HashMap<String, Rc<Mutex<Option<Socket>>>>>;
 /// A connected server of a session.
 pub(crate) enum Link {
     Mcp(Rc<Connection>),
-    Http { server: HttpServer, sockets: Sockets, patience: Duration, workspace: Option<PathBuf> },
+    Http {
+        server: HttpServer,
+        sockets: Sockets,
+        patience: Duration,
+        /// The adapter's processes, the server among them.
+        processes: Group,
+        workspace: Option<PathBuf>,
+    },
 }
 
 impl Link {
@@ -41,6 +49,7 @@ impl Link {
                 server,
                 sockets: RefCell::default(),
                 patience: adapter.patience().call,
+                processes: adapter.group(),
                 workspace: workspace.map(Path::to_owned),
             },
         })
@@ -54,9 +63,9 @@ impl Link {
     ) -> Result<Result<Value, String>, Fault> {
         let done = match self {
             Self::Mcp(server) => on_mcp(server, operation, args).await,
-            Self::Http { server, sockets, patience, workspace } => {
+            Self::Http { server, sockets, patience, processes, workspace } => {
                 let work = on_http(server, sockets, workspace.as_deref(), operation, args);
-                tokio::time::timeout(*patience, work).await.unwrap_or_else(|_| {
+                processes.within(*patience, work).await.unwrap_or_else(|| {
                     let after_ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
                     Err(Fault::NoAnswer { to: operation.to_owned(), after_ms }.into())
                 })
