@@ -22,7 +22,7 @@ use super::host::SessionHost;
 use super::process::{Process, StartError};
 use super::servers::Servers;
 use super::stream::Streams;
-use super::work::{Group, LIMITS_AT_WORK};
+use super::work::Group;
 use super::{Patience, SubjectCommand, pump};
 use proofmark_judge::Fault;
 
@@ -203,7 +203,7 @@ impl Connection {
                     return Err(fault.unwrap_or_else(|| self.shared.ended()));
                 }
                 Err(_) if self.shared.last_answer.get() > quiet_since => limits = 1,
-                Err(_) if limits < LIMITS_AT_WORK && self.group().is_at_work() => limits += 1,
+                Err(_) if self.group().may_go_on(limits) => limits += 1,
                 Err(_) => return Err(self.unanswered(what, patience)),
             }
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 /// A silent subject that is at work hangs only after this many times the limit.
-pub(super) const LIMITS_AT_WORK: u32 = 3;
+const LIMITS_AT_WORK: u32 = 3;
 
 /// The process group of a subject, with everything that its processes started.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,7 +13,7 @@ pub struct Group(pub(super) Option<Pid>);
 
 impl Group {
     /// Whether a thread computes, or waits for a processor or a disk. Only Linux tells.
-    pub fn is_at_work(self) -> bool {
+    fn is_at_work(self) -> bool {
         #[cfg(target_os = "linux")]
         {
             self.0.is_some_and(|group| linux::is_at_work(group.as_raw_nonzero().get()))
@@ -22,18 +22,22 @@ impl Group {
         false
     }
 
-    /// The result, unless it takes longer than the limit, or several times as long while the group is at work.
+    /// Whether it gets one more limit, after a silence of so many.
+    pub(super) fn may_go_on(self, limits: u32) -> bool {
+        limits < LIMITS_AT_WORK && self.is_at_work()
+    }
+
+    /// Waits for the result: for one limit, or for several while the group is at work.
     pub async fn within<T>(self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut work = std::pin::pin!(work);
-        for limits in 1..=LIMITS_AT_WORK {
-            if let Ok(done) = tokio::time::timeout(limit, &mut work).await {
-                return Some(done);
-            }
-            if limits < LIMITS_AT_WORK && !self.is_at_work() {
-                break;
+        let mut limits = 1;
+        loop {
+            match tokio::time::timeout(limit, &mut work).await {
+                Ok(done) => return Some(done),
+                Err(_) if self.may_go_on(limits) => limits += 1,
+                Err(_) => return None,
             }
         }
-        None
     }
 }
 
@@ -90,6 +94,13 @@ mod tests {
             becomes(&waiting, false).await;
             becomes(&busy, true).await;
             becomes(&started, true).await;
+            assert!(!waiting.group().may_go_on(1));
+            assert!(busy.group().may_go_on(LIMITS_AT_WORK - 1));
+            assert!(!busy.group().may_go_on(LIMITS_AT_WORK));
+            let begun = std::time::Instant::now();
+            let limit = Duration::from_millis(20);
+            assert_eq!(busy.group().within(limit, std::future::pending::<()>()).await, None);
+            assert!(begun.elapsed() >= limit * LIMITS_AT_WORK);
             for process in [busy, waiting, started] {
                 process.kill().await;
             }
