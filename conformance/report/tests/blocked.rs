@@ -3,7 +3,7 @@
 mod made_up;
 
 use made_up::{blocked, reported, rerun, suite};
-use proofmark_judge::verdict::RunOutcome;
+use proofmark_judge::verdict::{RunOutcome, Verdict};
 use proofmark_report::{Aim, Report, failures, github, html, json, junit, markdown, summary, tap};
 
 fn written(write: impl FnOnce(&mut Vec<u8>, &Report<'_>) -> std::io::Result<()>) -> String {
@@ -40,6 +40,18 @@ fn the_terminal() {
         summary::write_verdict(out, report.suite, report.outcome, report.contracts)
     });
     says(&shown, &["broken\u{1b}[0m: DEMO-002", "blocked\u{1b}[0m: DEMO-001"]);
+}
+
+#[test]
+fn another_answer_is_no_cause() {
+    let mut outcome = blocked();
+    let Verdict::Blocked { failure } = &mut outcome.results[2].verdict else {
+        panic!("it is blocked");
+    };
+    failure.difference.as_mut().expect("a difference").got = "null".to_owned();
+    let shown =
+        of(&outcome, |out, report| summary::write_contracts(out, report.outcome, report.contracts));
+    says(&shown, &["[blocked: `demo.greet`: `$` is null]"]);
 }
 
 #[test]
