@@ -240,10 +240,10 @@ fn with_a_node() -> Vec<Value> {
 }
 
 /// The arguments with a member set.
-fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
-    let mut args = args.clone();
-    args[name] = value.into();
-    args
+pub(crate) fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
+    let mut members = args.as_object().cloned().unwrap_or_default();
+    members.insert(name.to_owned(), value.into());
+    Value::Object(members)
 }
 
 /// A call that shows something only if this is so.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use crate::laws::with;
+
 pub(crate) fn succeeded(answer: &Value) -> bool {
     answer["success"] == true
 }
@@ -15,13 +17,6 @@ pub(crate) fn without(args: &Value, names: &[&str]) -> Value {
     let members = args.as_object().into_iter().flatten();
     let left = members.filter(|(name, _)| !names.contains(&name.as_str()));
     Value::Object(left.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
-/// The arguments with a member set.
-pub(crate) fn with(args: &Value, name: &str, value: impl Into<Value>) -> Value {
-    let mut members = args.as_object().cloned().unwrap_or_default();
-    members.insert(name.to_owned(), value.into());
-    Value::Object(members)
 }
 
 /// The arguments with only these members.

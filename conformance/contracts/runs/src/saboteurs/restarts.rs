@@ -16,30 +16,18 @@ pub(crate) const ALL: &[Adversary] = &[Adversary::saboteur(
 )
 .slow()];
 
-/// Whether the server found runs when it started.
+/// Whether the server found nodes when it started.
 #[derive(Default)]
-struct Restarted(AtomicBool);
+struct ForgetsGates(AtomicBool);
 
-impl Restarted {
+impl Policy for ForgetsGates {
     fn recovered(&self, status: NodeStatus) -> NodeStatus {
         self.0.store(true, Ordering::Relaxed);
         Rules.recovered(status)
     }
 
-    fn yes(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-#[derive(Default)]
-struct ForgetsGates(Restarted);
-
-impl Policy for ForgetsGates {
-    fn recovered(&self, status: NodeStatus) -> NodeStatus {
-        self.0.recovered(status)
-    }
-
     fn needs_approval(&self, node: &NodeState, tool: &Tool) -> bool {
-        Rules.needs_approval(node, tool) && (tool.is_spawn() || !self.0.yes())
+        let restarted = self.0.load(Ordering::Relaxed);
+        Rules.needs_approval(node, tool) && (tool.is_spawn() || !restarted)
     }
 }
